@@ -113,17 +113,30 @@ public:
                 rank[row] == kMissingRank ? static_cast<uint32_t>(split.missing_branch) : split.branch(rank[row]);
             ++sizes[branch_[row]];
         }
-        std::vector<int64_t> start(sizes.size());
         for (auto& list : order_) {
-            std::exclusive_scan(sizes.begin(), sizes.end(), start.begin(), int64_t{0});
             Row* entries = list.data() + node.begin;
-            for (int64_t i = 0; i < node.size(); ++i) scratch_[start[branch_[entries[i]]]++] = entries[i];
-            std::copy_n(scratch_.data(), node.size(), entries);
+            sizes.size() == 2 ? part_in_two(entries, node.size()) : part(entries, node.size(), sizes);
             check_interrupt_();
         }
     }
 
 private:
+    // Stably moves rows to their branches.
+    void part(Row* entries, int64_t n, const std::vector<int64_t>& sizes) {
+        std::vector<int64_t> start(sizes.size());
+        std::exclusive_scan(sizes.begin(), sizes.end(), start.begin(), int64_t{0});
+        for (int64_t i = 0; i < n; ++i) scratch_[start[branch_[entries[i]]]++] = entries[i];
+        std::copy_n(scratch_.data(), n, entries);
+    }
+    void part_in_two(Row* entries, int64_t n) {
+        int64_t left = 0, right = 0;
+        for (int64_t i = 0; i < n; ++i) {
+            const Row row = entries[i];
+            entries[left] = scratch_[right] = row;
+            right += branch_[row], left += 1 - branch_[row];
+        }
+        std::copy_n(scratch_.data(), right, entries + left);
+    }
     // A step of the sweep passes links of as much weight as the row that it removes.
     bool has_similar_weights() const {
         constexpr int64_t kMaxRatio = 64;
@@ -138,7 +151,7 @@ private:
         constexpr double kInf = std::numeric_limits<double>::infinity();
         std::span<const Row> by_target = rows(node);
         const auto in_order = [&](Row a, Row b) { return y_[a] < y_[b]; };
-        if (!std::is_sorted(by_target.begin(), by_target.end(), in_order)) {  // the node has units of its own
+        if (y_ != target_.y && !std::is_sorted(by_target.begin(), by_target.end(), in_order)) {  // units of its own
             sorted_rows_.assign(by_target.begin(), by_target.end());
             sort_rows(in_order, sorted_rows_);
             by_target = sorted_rows_;
@@ -170,18 +183,25 @@ private:
         int64_t all = 0, left = 0;
         if (min_weight > 1)
             for (int64_t i = 0; i < n; ++i) all += target_.weight[order[i]];
-        bool any = false;
-        double highest = filter_.best_lower_bound(static_cast<int32_t>(column));
-        const auto tolerance = static_cast<double>(sweep_->tolerance());
+        // What may win by so much more than the best one: of exact errors only the first of the smallest.
+        const int64_t tolerance = sweep_->tolerance();
+        int64_t smallest = std::numeric_limits<int64_t>::max();
+        cuts_.clear();
         for (int64_t k = 0; k + min_rows < n; ++k) {
             if (min_weight > 1) left += target_.weight[order[k]];
-            const double score = -static_cast<double>(errors[k]), slack = tolerance - score * 0x1p-50;
-            if (k + 1 < min_rows || (any && score + slack < highest) || rank[order[k]] == rank[order[k + 1]]) continue;
+            if (k + 1 < min_rows || rank[order[k]] == rank[order[k + 1]]) continue;
+            if (tolerance ? errors[k] - smallest > 2 * tolerance : errors[k] >= smallest) continue;
             if (min_weight > 1 && (left < min_weight || all - left < min_weight)) continue;
-            filter_.offer(static_cast<int32_t>(column), k + 1, score - slack, score + slack);
-            any = true, highest = filter_.best_lower_bound(static_cast<int32_t>(column));
+            smallest = std::min(smallest, errors[k]);
+            if (!tolerance) cuts_.clear();
+            cuts_.push_back(k);
         }
-        return any;
+        for (int64_t k : cuts_) {
+            const double score = -static_cast<double>(errors[k]);
+            const double slack = static_cast<double>(tolerance) - score * 0x1p-50;
+            filter_.offer(static_cast<int32_t>(column), k + 1, score - slack, score + slack);
+        }
+        return !cuts_.empty();
     }
     Bucket buckets_between_cuts(size_t column, const Row* order, int64_t n, std::vector<Bucket>& out) {
         filter_.list_cuts(column, cuts_);

@@ -11,6 +11,7 @@
 #include "search/midpoint.hpp"
 #include "search/node_columns.hpp"
 #include "util/radix_sort.hpp"
+#include "util/thread_pool.hpp"
 
 namespace treewise {
 
@@ -328,7 +329,7 @@ private:
     template <class T>
     T* resized_list(std::vector<std::vector<T>>& lists, size_t i) {
         if (lists.size() <= i) lists.resize(i + 1);
-        if (lists[i].size() < n_) lists[i].resize(n_ + n_ / 2);
+        if (lists[i].size() < n_) lists[i].resize(std::min(n_ + n_ / 2, scratch_.rows.size()));
         return lists[i].data();
     }
     // Reads all columns of a row in one visit, since its cells may be adjacent.
@@ -336,6 +337,7 @@ private:
         for (size_t i = 0; i < scratch_.gathered.size(); ++i) resized_list(scratch_.keys, i);
         for (size_t begin = 0; begin < n_; begin += kRowsPerBatch) {
             const size_t end = std::min(n_, begin + kRowsPerBatch);
+            count_read(end - begin);
             for (size_t i = 0; i < scratch_.gathered.size(); ++i) {
                 int64_t* keys = scratch_.keys[i].data();
                 const Column& column = columns_[scratch_.gathered[i]];
@@ -355,6 +357,7 @@ private:
         std::array<const std::byte*, kRowsPerBatch> cells;
         for (size_t begin = 0; begin < n_; begin += kRowsPerBatch) {
             const size_t n = std::min(n_ - begin, kRowsPerBatch);
+            count_read(n);
             for (size_t k = 0; k < n; ++k) cells[k] = ranks_->row_ranks(rows_[begin + k]);
             for (size_t i = 0; i < scratch_.gathered.size(); ++i) {
                 uint32_t* ranks = scratch_.ranks[i].data() + begin;
@@ -499,6 +502,11 @@ private:
         if (!unit_weights_) std::copy_n(scratch_.right_weight.data(), right, weight + left);
         return left;
     }
+    void count_read(size_t n_rows) {
+        if ((cells_read_ += n_rows * scratch_.gathered.size()) < kRowsBetweenChecks) return;
+        cells_read_ = 0;
+        check();
+    }
     void check() const { progress_(static_cast<double>(rows_done_) / static_cast<double>(scratch_.rows.size())); }
 
     const std::vector<Column>& columns_;
@@ -516,6 +524,7 @@ private:
     bool unit_weights_ = true, has_wide_integers_ = false;
     int64_t total_weight_ = 0, rows_done_ = 0, rows_reported_ = 0;
     double root_weight_ = 1;
+    size_t cells_read_ = 0;  // since the last interrupt check
 
     // the current node
     OpenNode node_{};

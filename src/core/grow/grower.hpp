@@ -147,6 +147,7 @@ private:
             return false;
         }
         const auto rows = load_node(node.segment, known_stats);
+        loaded_ = id;
         check_interrupt_if_large(node.segment);
         const Row *first = rows.data(), *last = rows.data() + rows.size();
         const bool is_pure = same_targets(rows);
@@ -225,11 +226,11 @@ private:
         return kNone;
     }
 
-    // Finds the best split; if there is one, the node joins the frontier. The node's statistics are loaded again, since
-    // its siblings have been prepared in between.
+    // Finds the best split; if there is one, the node joins the frontier. The node's statistics are loaded again if its
+    // siblings have been prepared in between.
     void find_split(int64_t id, const RowStats* known_stats = nullptr) {
         GrowingNode& node = node_at(id);
-        load_node(node.segment, known_stats);
+        if (engine_.has_stats() || loaded_ != id) load_node(node.segment, known_stats), loaded_ = id;
         node.stop = splitter_.find_best_split(node.segment, node_total_, node.node_key, node.constraints, split_.chosen,
                                               check_interrupt_);
         node.p_value = splitter_.p_value();
@@ -373,6 +374,7 @@ private:
     int64_t leaves_ = 1;
 
     // the current node
+    int64_t loaded_ = -1;  // the last one prepared
     RowStats node_total_;
     SplitNode split_;
     std::vector<int64_t> sizes_;          // of its children …

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _MODEL_ENDINGS = (".json", ".txt")
 _TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
-_ROW_ENDINGS = (".json", ".jsonl", ".ndjson")
 _DEFAULT_TEXT = TextOptions()
 _WHAT_A_MODEL_IS = "A model is made by: treewise grow DATA --target COLUMN -o model.json"
 
@@ -213,8 +212,7 @@ def read_data(
     from treewise.cli.output import progress_bar, remark
     from treewise.data.csv_file import CsvFormat
     from treewise.data.relation import is_database_table
-    from treewise.data.row_batches import read_json_rows
-    from treewise.data.table import parse_na_values, read, read_bytes
+    from treewise.data.table import parse_na_values, read, read_bytes, read_json_rows
 
     if source == "-":
         content = _read_standard_input("a table")
@@ -223,9 +221,6 @@ def read_data(
         if not content.strip():
             raise DataError("standard input is empty; a table was expected.")
         return read_bytes(content, "standard input", parse_na_values(na_values), CsvFormat(*text_format[:4]))
-    if isinstance(source, str) and source.lower().endswith(_ROW_ENDINGS) and Path(source).expanduser().is_file():
-        path = Path(source).expanduser()
-        return read_json_rows(path.read_bytes(), path.name, na_values)
     if is_database_table(source):
         remark("read", f"{source} is fetched into memory; treewise export MODEL --format sql predicts in the database")
     with progress_bar("read") as on_progress:

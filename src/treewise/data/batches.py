@@ -30,6 +30,7 @@ from treewise.data.csv_file import (
     CsvFormat,
     CsvHeader,
     NumberFacts,
+    check_binary,
     check_text,
     column_of_numbers,
     csv_header,
@@ -523,6 +524,7 @@ def header_of(file: DataFile, form: CsvFormat, is_tolerant: bool = False) -> Csv
     """Read the first line of a file, in which the separator is a tab if the name says so."""
     is_tabs = form.separator is None and file.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
     head = read_head(file.path, file.name)
+    check_binary(head, file.name)
     if not is_tolerant:
         check_text(head[: head.rfind(b"\n") + 1 or len(head)], file.name)
     return csv_header(head, file.name, replace(form, separator="\t") if is_tabs else form)

@@ -162,10 +162,21 @@ def _empty(name: str) -> DataError:
     return DataError(f"{name} is empty. A table needs a line of column names and at least one row.")
 
 
+def check_binary(data: bytes, name: str) -> None:
+    """Raise for the beginning of a file that is not text; Parquet and gzip are known by theirs, unless damaged."""
+    if b"\0" not in data[:4096]:
+        return
+    for ending, form in ((".parquet", "Parquet"), (".gz", "gzip")):
+        if name.lower().endswith(ending):
+            raise DataError(f"{name} is damaged: it does not begin as a {form} file does. Write or copy it again.")
+    raise DataError(
+        f"{name} is not a text file. Save it as CSV (UTF-8) or Parquet; if it is Parquet or gzip, it is damaged."
+    )
+
+
 def check_text(data: bytes, name: str, first_line: int = 0) -> None:
     """Raise for a binary file, or one that is not UTF-8; ``first_line`` lines are before the data."""
-    if b"\0" in data[:4096]:
-        raise DataError(f"{name} is not a text file. Save it as CSV (UTF-8) or Parquet.")
+    check_binary(data, name)
     if data.isascii():
         return
     try:

@@ -435,7 +435,12 @@ def iterate_batches(data: Any) -> Iterator[Any] | None:
         if callable(getattr(data, method, None)) and not hasattr(data, "num_rows"):
             batches: Iterator[Any] = iter(getattr(data, method)())
             return batches
-    if isinstance(data, Mapping) or hasattr(data, "columns") or hasattr(data, "dtype") or not hasattr(data, "__iter__"):
+    if (
+        isinstance(data, Mapping)
+        or hasattr(type(data), "columns")
+        or hasattr(data, "dtype")
+        or not hasattr(data, "__iter__")
+    ):
         return iter([data])
     tables: Iterator[Any] = iter(data)
     return tables

@@ -55,7 +55,7 @@ from treewise.data.frames import read_dicts, read_frame, to_polars
 from treewise.data.objects import read_objects, text_from_polars
 from treewise.data.parquet_file import MAGIC, collect
 from treewise.data.parse_cells import is_marker, mask_markers
-from treewise.data.table import Table, read, read_bytes, read_rows
+from treewise.data.table import JSON_ENDINGS, Table, read, read_bytes, read_json_rows
 from treewise.errors import ColumnError, DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ _CSV_BYTES = 2 << 20  # per piece, of text
 _JSON_BYTES = 4 << 20
 _CELLS = 1 << 21  # per piece of a Parquet file
 _GZIP = b"\x1f\x8b"
-_JSON_ENDINGS = (".json", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _NUMERIC = ("number", "integer")
 _MOST_MARKERS = 20  # spellings of missing values in one piece
 
@@ -131,9 +130,6 @@ def open_rows(data: Any, plan: RowPlan, read_whole: Callable[[], Table] | None =
 
 
 def _read_whole(data: Any, plan: RowPlan) -> Table:
-    path = Path(data).expanduser() if isinstance(data, (str, Path)) else None
-    if path is not None and path.name.lower().endswith(_JSON_ENDINGS) and path.is_file():
-        return read_json_rows(path.read_bytes(), path.name, plan.markers)
     return read(data, na_values=plan.markers)
 
 
@@ -160,7 +156,7 @@ def _open_files(files: Sequence[DataFile], plan: RowPlan) -> RowSource:
     sizes = [max(1, file.path.stat().st_size) for file in files]
     headers: dict[int, CsvHeader] = {}
     for i, file in enumerate(files):  # what is wrong with a file is known before anything is predicted
-        if not starts_with(file.path, MAGIC) and not file.path.name.lower().endswith(_JSON_ENDINGS):
+        if not starts_with(file.path, MAGIC) and not file.path.name.lower().endswith(JSON_ENDINGS):
             headers[i] = header_of(file, plan.csv_format, plan.is_tolerant)
             notes |= dict.fromkeys(headers[i].notes)
             _check_columns(file.name, [*headers[i].names, *dict(file.partition)], plan)
@@ -170,7 +166,7 @@ def _open_files(files: Sequence[DataFile], plan: RowPlan) -> RowSource:
         for i, file in enumerate(files):
             if i in headers:
                 file_pieces = _csv_pieces(file, headers[i], plan)
-            elif file.path.name.lower().endswith(_JSON_ENDINGS):
+            elif file.path.name.lower().endswith(JSON_ENDINGS):
                 file_pieces = _json_pieces(file, plan)
             else:
                 file_pieces = _parquet_pieces(file, plan)
@@ -217,7 +213,7 @@ def _copied_frames(files: Sequence[DataFile], plan: RowPlan) -> Iterator[pl.Data
     """Yield the cells of CSV files that are copied, as text."""
     as_text = replace(plan, kinds={}, needs_values=False)
     for file in files:
-        if not starts_with(file.path, MAGIC) and not file.path.name.lower().endswith(_JSON_ENDINGS):
+        if not starts_with(file.path, MAGIC) and not file.path.name.lower().endswith(JSON_ENDINGS):
             for piece in _csv_pieces(file, header_of(file, plan.csv_format, plan.is_tolerant), as_text):
                 batch = piece.read(0)
                 assert batch.kept is not None
@@ -399,7 +395,7 @@ def _parquet_pieces(file: DataFile, plan: RowPlan) -> Iterator[Piece]:
 
 def _is_whole_json(file: DataFile) -> bool:
     """Tell whether a JSON file is one value, and not one object per line."""
-    if not file.path.name.lower().endswith(_JSON_ENDINGS):
+    if not file.path.name.lower().endswith(JSON_ENDINGS):
         return False
     with file.path.open("rb") as raw:
         return not _begins_with_object_line(Unpacked(raw, file.name).read(_JSON_BYTES))
@@ -492,23 +488,6 @@ def values_column(name: str, cells: list[Any], markers: Sequence[str]) -> Column
 
 def _text_of(cell: Any) -> str:
     return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
-
-
-def read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:
-    """Read rows written as JSON: one object, a list of them, or one per line."""
-    rows: list[Any]
-    try:
-        text = content.decode("utf-8-sig")
-        try:
-            value = json.loads(text)
-            rows = value if isinstance(value, list) else [value]
-        except json.JSONDecodeError:
-            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{safe(name)} is neither JSON nor JSON lines: {error}.") from None
-    if any(isinstance(row, dict) and {"format", "nodes"} <= row.keys() for row in rows):
-        raise DataError(f"{safe(name)} is a model, not a table. MODEL comes first, then DATA.")
-    return read(read_rows(rows, name=name), na_values=na_values, name=name)
 
 
 # -- standard input ---------------------------------------------------------------------------------------------------

@@ -7,9 +7,11 @@ All data enters here; ``csv_file.py`` reads delimited text, ``frames.py`` tables
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import sys
+import zlib
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -40,6 +42,7 @@ __all__ = ["Column", "KindSpec", "Table", "read", "read_rows"]
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _LONGEST_PATH = 200  # characters of a path in a message: it may be the whole content of a file, given by mistake
+JSON_ENDINGS = (".json", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _LONGEST_LIST = 400  # characters of a list of twenty names; else five are named
 
 KindSpec = str | Sequence[str] | Set[str]  # name of a kind | ordered levels | set of levels
@@ -200,10 +203,11 @@ def read(
     """Read a table from a file, many files, a dataframe or Python objects.
 
     ``data`` is a dataframe (pandas, polars, Arrow, DuckDB, …), a dict of columns, a list of dicts or lists, a
-    NumPy array or sparse matrix (columns are named x1, x2, …), the path of a CSV, TSV or Parquet file (gzipped or not),
-    ``"-"`` for CSV on standard input, the address of a table in a database (``"duckdb:///file.db#table"``), or the
-    name of a built-in table. Several files of one format are one table: a list of paths, a pattern such as
-    ``"big/*.parquet"``, or a folder, in which subfolders such as ``year=2024`` are a column.
+    NumPy array or sparse matrix (columns are named x1, x2, …), the path of a CSV, TSV, Parquet or JSON file (one object
+    per line, or a list of them; all may be gzipped), ``"-"`` for CSV on standard input, the address of a table in a
+    database (``"duckdb:///file.db#table"``), or the name of a built-in table. Several files of one format are one
+    table: a list of paths, a pattern such as ``"big/*.parquet"``, or a folder, in which subfolders such as
+    ``year=2024`` are a column.
 
     Cells equal to one of ``na_values`` are missing. ``columns`` names the columns of data without names, and selects
     columns of data with names. ``name`` is used in messages. For delimited text, ``separator`` is inferred from the
@@ -324,7 +328,10 @@ def _read_path(path: str | os.PathLike[str], markers: Sequence[str], csv_format:
         raise DataError(
             f"{truncate(path, _LONGEST_PATH)} cannot be read: {truncate(reason, _LONGEST_PATH)}. Check the path."
         ) from None
-    return read_bytes(data, truncate(file.name, _LONGEST_PATH), markers, csv_format)
+    name = truncate(file.name, _LONGEST_PATH)
+    if file.name.lower().endswith(JSON_ENDINGS):
+        return read_json_rows(data, name, markers)
+    return read_bytes(data, name, markers, csv_format)
 
 
 def _not_found_error(file: Path, built_in: list[str]) -> DataError:
@@ -338,13 +345,36 @@ def _not_found_error(file: Path, built_in: list[str]) -> DataError:
     return DataError(f'no file "{truncate(file, _LONGEST_PATH)}"{alternatives}.{hint}')
 
 
+def unpack(data: bytes, name: str) -> bytes:
+    """Return the content of a file, which may be gzipped."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
+
+
+def read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:
+    """Read rows written as JSON: one object, a list of them, or one per line."""
+    rows: list[Any]
+    try:
+        text = unpack(content, name).decode("utf-8-sig")
+        try:
+            value = json.loads(text)
+            rows = value if isinstance(value, list) else [value]
+        except json.JSONDecodeError:
+            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{truncate(name)} is neither JSON nor JSON lines: {error}.") from None
+    if any(isinstance(row, dict) and {"format", "nodes"} <= row.keys() for row in rows):
+        raise DataError(f"{truncate(name)} is a model, not a table. MODEL comes first, then DATA.")
+    return read(read_rows(rows, name=name), na_values=na_values, name=name)
+
+
 def read_bytes(data: bytes, name: str, markers: Sequence[str], csv_format: CsvFormat | None = None) -> Table:
     """Read the content of a file: Parquet and gzip are detected by their magic bytes, all else is delimited text."""
-    if data.startswith(b"\x1f\x8b"):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError) as error:
-            raise DataError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
+    data = unpack(data, name)
     if data.startswith((MAGIC, ENCRYPTED_MAGIC)):
         lazy_columns = read_frame(read_parquet(data, name), name)
         return Table(name, lazy_columns, lazy_columns.n_rows)

@@ -16,12 +16,15 @@ from typing import Any
 import numpy as np
 
 from treewise import _core
+from treewise._lib.caller import warn_caller
+from treewise._lib.text import plural
 from treewise.errors import TreewiseError
 from treewise.train.reference_grower import grow_reference, reference_facts, tree_facts
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
 from treewise.tree.tree import Tree
 
+_has_noted = False
 _FACTS = ("split", "rows", "stop reason", "prediction", "counts", "missing rows", "p-value")  # of tree_facts
 
 
@@ -36,6 +39,7 @@ def check_growth(training_set: TrainingSet, grown: dict[str, Any], columns: Any,
         if not np.array_equal(array, exact[name], equal_nan=array.dtype.kind == "f"):
             raise _difference("the presorted engine", f'the array "{name}"', array, exact[name])
     if len(training_set) * len(training_set.columns) > int(os.environ.get("TREEWISE_VERIFY_CELLS", "20000")):
+        _note_size(training_set)
         return
     criterion = training_set.settings.criterion
     assert criterion is not None
@@ -48,6 +52,18 @@ def check_growth(training_set: TrainingSet, grown: dict[str, Any], columns: Any,
                 raise _difference("the reference", f"the {fact} of node {node}", a, b)
     if len(facts) != len(expected):
         raise _difference("the reference", "the number of nodes", len(facts), len(expected))
+
+
+def _note_size(training_set: TrainingSet) -> None:
+    """Say once what is not compared."""
+    global _has_noted  # noqa: PLW0603
+    if not _has_noted:
+        _has_noted = True
+        warn_caller(
+            f"TREEWISE_VERIFY: {plural(len(training_set), 'row')} of {plural(len(training_set.columns), 'column')} are"
+            " more cells than TREEWISE_VERIFY_CELLS (20,000 unless set). Such trees are compared with another engine,"
+            " not with the reference."
+        )
 
 
 def _difference(other: str, name: str, ours: Any, theirs: Any) -> TreewiseError:

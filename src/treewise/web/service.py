@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import functools
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -44,7 +45,8 @@ from treewise.web.openapi import example_row, openapi
 from treewise.web.security import Access, App, guard
 
 _SMALL = 16 << 10, 100  # bytes and rows of a body that is answered at once
-_MAX_BUSY = 32  # large requests at a time
+_MAX_BUSY = 32  # large requests, at work or waiting
+_THREADS = max(2, os.cpu_count() or 1)  # more would only take turns, and hold up the small requests
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -60,6 +62,13 @@ class ServiceLimits:
 Log = Callable[[dict[str, Any]], None]
 
 
+def log_text(entry: dict[str, Any]) -> None:
+    """Write the values of an entry as a line on standard error."""
+    shown = [safe(str(value)) for key, value in entry.items() if key not in ("loaded", "sha256")]
+    sys.stderr.write("  ".join(shown) + "\n")
+    sys.stderr.flush()
+
+
 def log_json(entry: dict[str, Any]) -> None:
     """Write an entry as a line of JSON on standard error."""
     sys.stderr.write(json.dumps(entry) + "\n")
@@ -72,7 +81,7 @@ class Service:
     def __init__(self, store: ModelStore, limits: ServiceLimits, log: Log, has_token: bool) -> None:
         self.store, self.limits, self.log, self.has_token = store, limits, log, has_token
         self.metrics, self.started, self.is_ready = Metrics(), time.time(), False
-        self._threads = ThreadPoolExecutor(_MAX_BUSY, "predict")
+        self._threads = ThreadPoolExecutor(_THREADS, "predict")
         self._slots = BoundedSemaphore(_MAX_BUSY)
         self._page = functools.lru_cache(maxsize=4)(_page_of)
 
@@ -101,7 +110,8 @@ class Service:
         if not self._slots.acquire(blocking=False):
             raise BadRequest(503, "The service is busy. Try again.")
         working = self._threads.submit(work)
-        # A thread cannot be stopped: after the time is up it works on, and keeps its slot until it is done.
+        # A thread cannot be stopped: after the time is up it works on, and keeps its slot until it is done. A request
+        # that still waits for a thread is dropped.
         working.add_done_callback(lambda _: self._slots.release())
         try:
             return await asyncio.wait_for(asyncio.wrap_future(working), self.limits.seconds)

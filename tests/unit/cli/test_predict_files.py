@@ -88,6 +88,25 @@ def test_bad_rows(run, model, small_pieces):
         assert not Path("p.csv").exists()
 
 
+def test_files_whose_beginning_is_damaged_are_no_bad_rows(run, model):
+    penguins = tw.datasets.penguins().to_polars()
+    penguins.write_parquet("p.parquet")
+    Path("p.csv.gz").write_bytes(gzip.compress(penguins.write_csv().encode()))
+    for name, form in (("p.parquet", "Parquet"), ("p.csv.gz", "gzip")):
+        Path(name).write_bytes(b"X" + Path(name).read_bytes()[1:])
+        for on_error in ("stop", "skip", "null"):
+            refused = run(f"predict {model} {name} -o o.csv --on-error {on_error}")
+            assert (refused.code, Path("o.csv").exists()) == (3, False)
+            assert f"{name} is damaged: it does not begin as a {form} file does" in refused.err
+
+
+def test_every_verb_reads_json_lines_that_are_gzipped(run, model):
+    Path("p.jsonl.gz").write_bytes(gzip.compress(tw.datasets.penguins().to_polars().write_ndjson().encode()))
+    for command in (f"evaluate {model} p.jsonl.gz", "grow p.jsonl.gz --target species --max-depth 2 -q"):
+        built_in = run(command.replace("p.jsonl.gz", "penguins")).out
+        assert run(command).out == built_in.replace("on penguins", "on p.jsonl.gz")
+
+
 def test_standard_input_in_pieces(run, model, small_pieces):
     frame = tw.datasets.penguins().to_polars()
     expected = "prediction\n" + "".join(label + "\n" for label in tw.load(model).predict("penguins"))

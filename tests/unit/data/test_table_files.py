@@ -3,6 +3,7 @@
 import datetime as dt
 import gzip
 import io
+import json
 import subprocess
 import sys
 
@@ -167,3 +168,31 @@ def test_times_with_and_without_an_offset_are_refused_with_rows():
         assert encode.fit_encoding(column(data), "nominal").encoding.levels == tuple(sorted(filter(None, texts)))
     assert encode.fit_encoding(column([dt.date(2024, 1, 31), aware])).encoding.kind == "datetime"
     assert encode.fit_encoding(column(["2024-01-31", str(aware)])).encoding.kind == "datetime"
+
+
+@pytest.mark.parametrize(("name", "form"), [("t.parquet", "Parquet"), ("t.csv.gz", "gzip"), ("t.csv", None)])
+def test_files_whose_beginning_is_damaged(tmp_path, name, form):
+    path = tmp_path / name
+    pl.DataFrame({"a": range(100)}).write_parquet(path)
+    whole = gzip.compress(b"a\n1\n" * 1000) if form == "gzip" else path.read_bytes()
+    path.write_bytes(b"X" + whole[1:])
+    with pytest.raises(DataError, match=rf"damaged.* as a {form} file" if form else "not a text file.* damaged"):
+        read(path)
+
+
+def test_rows_as_json(tmp_path):
+    rows = [{"a": 1, "b": "x"}, {"a": None, "b": "y"}]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    for name, content in (
+        ("t.jsonl", lines),
+        ("t.ndjson.gz", gzip.compress(lines)),
+        ("t.jsonl.gz", gzip.compress(lines)),
+        ("t.json", json.dumps(rows).encode()),
+    ):
+        (tmp_path / name).write_bytes(content)
+        table = read(tmp_path / name)
+        assert table["b"].labels == ("x", "y")
+        assert table["a"].is_missing().tolist() == [False, True]
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(lines)[:-9])
+    with pytest.raises(DataError, match=r"cut\.jsonl\.gz is damaged"):
+        read(tmp_path / "cut.jsonl.gz")

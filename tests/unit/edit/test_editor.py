@@ -283,6 +283,14 @@ def test_candidates_that_are_known_are_those_of_a_new_editor():
         assert editor.candidates(node).to_text() == other.candidates(node).to_text()
 
 
+def test_a_model_is_not_saved_as_a_picture(tmp_path):
+    editor = tw.Editor("species", "penguins")
+    for name in ("x.png", "x.svg", "x.pdf", "x.html"):
+        with pytest.raises(ParameterError, match=r"x\.\w+ would be taken for another format"):
+            editor.save(tmp_path / name)
+        assert not (tmp_path / name).exists()
+
+
 def test_regression_and_costs():
     editor = tw.Editor("body_mass_g", "penguins", drop_missing_target=True, validation=0.3)
     tests = editor.candidates(0)

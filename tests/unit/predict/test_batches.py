@@ -99,7 +99,7 @@ def test_cuts_do_not_matter(tmp_path, monkeypatch, data):
         "b": [rng.choice(["true", "false"]) for _ in range(n)],
         "y": [rng.choice("pq") for _ in range(n)],
     }
-    tree = tw.grow(train, target="y", max_depth=4)
+    tree = tw.grow(train, target="y", max_depth=4, kinds={"c": "nominal"})
     lines = ["x,c,d,b"]
     for _ in range(rng.randint(1, 60)):
         level = rng.choice(LEVELS)

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -19,7 +20,7 @@ from treewise.errors import TreewiseError
 from treewise.web import answers, models
 from treewise.web.models import ModelStore
 from treewise.web.security import Access
-from treewise.web.service import ServiceLimits, make_app
+from treewise.web.service import ServiceLimits, log_text, make_app
 
 ROW = {"flipper_length_mm": 190, "bill_length_mm": 50}
 
@@ -131,6 +132,12 @@ def test_bad_requests(ask, content, status, reason):
         assert fault["row"] == (2 if isinstance(content, list) else 1)
 
 
+def test_a_log_of_text_has_whole_words(ask, capsys):
+    ask("GET", "/health")
+    log_text({**ask.log[-1], "path": "/a\n\x1b[31m"})
+    assert re.fullmatch(r"request  [\d.]+  GET  /a\\n\\x1b\[31m  200  [\d.]+\n", capsys.readouterr().err)
+
+
 def test_every_bad_row_is_named_at_once(ask):
     rows = [ROW, {"flipper_length_mm": 190}, {"flipper_length_mm": "long"}, {"bill_length_mm": 50}, ROW]
     rows += [{"bill_length_mm": "?", "flipper_length_mm": 190}]
@@ -174,14 +181,14 @@ def test_work_that_took_too_long_keeps_its_place_until_it_is_done(folder, monkey
         return [{"prediction": "Adelie"}]
 
     monkeypatch.setattr("treewise.web.answers.answer", answer_late)
+    monkeypatch.setattr("treewise.web.service._THREADS", 3)
 
     async def run():
         async with client_of(folder, ServiceLimits(seconds=0.3)) as client:
             post = functools.partial(client.post, "/predict", json=[ROW] * 2000)
-            sent = []
-            for n_requests in (20, 20):
-                sent += await asyncio.gather(*(post() for _ in range(n_requests)))
+            sent = await asyncio.gather(*(post() for _ in range(40)))  # 32 are taken, 3 of them begun
             n_running = len(running)
+            sent += await asyncio.gather(*(post() for _ in range(30)))  # 29 are taken: those that waited are gone
             may_end.set()
             for _ in range(200):  # the threads end one after the other
                 if (last := await post()).status_code == 200:
@@ -190,8 +197,9 @@ def test_work_that_took_too_long_keeps_its_place_until_it_is_done(folder, monkey
             return [answer.json()["error"]["reason"] for answer in sent], n_running, last.status_code
 
     reasons, n_running, status = asyncio.run(run())
-    assert (n_running, status) == (32, 200)
-    assert reasons == ["The rows took more than 0.3 seconds."] * 32 + ["The service is busy. Try again."] * 8
+    assert (n_running, len(running), status) == (3, 4, 200)
+    late, busy = "The rows took more than 0.3 seconds.", "The service is busy. Try again."
+    assert reasons == [late] * 32 + [busy] * 8 + [late] * 29 + [busy]
 
 
 @pytest.mark.parametrize("kind", ["text/csv", "application/json"])

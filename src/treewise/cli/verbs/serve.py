@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import click
@@ -79,12 +80,12 @@ def command(
     from treewise.web.models import ModelStore
     from treewise.web.run import listen, make_server
     from treewise.web.security import access_for
-    from treewise.web.service import ServiceLimits, log_json, make_app
+    from treewise.web.service import ServiceLimits, log_json, log_text, make_app
 
     access = access_for(host, token or None, names, origins, max_body=max_body, body_seconds=timeout)
     store = ModelStore(models)
     limits = ServiceLimits(max_rows, timeout, 1.0 if reload else 0.0)
-    writers = {"json": log_json, "text": _log_text, "none": lambda _: None}
+    writers = {"json": log_json, "text": log_text, "none": lambda _: None}
     app = make_app(store, access, limits, writers[log])
     with listen(host, port) as listening:
         port = listening.getsockname()[1]
@@ -92,8 +93,5 @@ def command(
         served = ", ".join(f"{m.name}:{m.version}" for m in store.all())
         remark("serve", f"{plural(len(store.all()), 'model')} ({safe(served)}) at http://{shown}:{port}/")
         server = make_server(app, host, port)
+        sys.setswitchinterval(0.001)  # seconds until a thread that computes lets a small request pass
         server.run(sockets=[listening])
-
-
-def _log_text(entry: dict[str, object]) -> None:
-    remark(str(entry["event"])[:5], " ".join(str(value) for key, value in entry.items() if key != "event"))

@@ -87,6 +87,8 @@ _OTHER_ENDINGS = {  # of files that are not JSON, and how to write those
     ".onnx": '; for ONNX: model.export("onnx")',
     ".pmml": '; for PMML: model.export("pmml")',
     ".txt": '; for text: model.export("text")',
+    **dict.fromkeys((".png", ".svg", ".pdf"), "; for a picture: treewise.draw"),
+    ".html": "; for a page: treewise.report",
 }
 _COMPACT_ABOVE = 10_000  # models of more nodes are packed by default
 _MAX_VOTE = 1e300  # the votes of a million trees add up without overflow
