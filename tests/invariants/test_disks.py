@@ -52,6 +52,17 @@ def run(line, folder, *before):
     )  # fmt: skip
 
 
+def test_a_full_disk_is_named_by_the_file_that_is_on_it(small_disk, tmp_path):
+    """The predictions are elsewhere, and are not kept without their bad rows."""
+    tw.grow({"x": [1, 2, 3, 4], "y": list("aabb")}, "y").save(tmp_path / "m.json")
+    (tmp_path / "bad.csv").write_text("x\n1\n" + "far\n" * 20_000)
+    ended = run("predict m.json bad.csv --on-error skip --bad-rows disk/bad.csv -o o.csv", tmp_path)
+    assert ended.returncode == 3
+    assert "cannot save disk/bad.csv: no space left on device" in ended.stderr
+    assert not (tmp_path / "o.csv").exists()
+    assert os.listdir(small_disk) == []
+
+
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_full_disk_keeps_the_old_file(small_disk, line):
     tree = tw.grow("penguins", max_depth=2)

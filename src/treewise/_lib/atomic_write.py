@@ -40,14 +40,17 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 class WholeFile:
     """A file that is being written: ``open_whole`` puts it in its place when all of it is there."""
 
-    def __init__(self, handle: int, beside: Path | None) -> None:
-        self._handle, self.beside = handle, beside  # beside: the temporary file, where there is one
+    def __init__(self, path: Path, handle: int, beside: Path | None) -> None:
+        self._path, self._handle, self.beside = path, handle, beside  # beside: the temporary file, where there is one
 
     def write(self, data: bytes) -> int:
         """Write all bytes, in as many calls as needed."""
         rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self._handle, rest[: 1 << 20]) :]
+        try:
+            while rest:
+                rest = rest[os.write(self._handle, rest[: 1 << 20]) :]
+        except OSError as error:  # explained here, as another file may be open around this one
+            raise _unsaved(self._path, error) from None
         return len(data)
 
     def flush(self) -> None:
@@ -71,7 +74,7 @@ def open_whole(path: str | os.PathLike[str]) -> Iterator[WholeFile]:
             with _through(file) as whole:
                 yield whole
         else:
-            with _replacing(Path(os.path.realpath(file)), existing) as whole:
+            with _replacing(file, existing) as whole:
                 yield whole
     except OSError as error:
         raise _unsaved(file, error) from None
@@ -86,8 +89,9 @@ def _to_file(path: str | os.PathLike[str]) -> Path:
 
 
 @contextlib.contextmanager
-def _replacing(path: Path, existing: os.stat_result | None) -> Iterator[WholeFile]:
+def _replacing(file: Path, existing: os.stat_result | None) -> Iterator[WholeFile]:
     """Write beside a file, then put the new one in its place."""
+    path = Path(os.path.realpath(file))
     token = os.urandom(6).hex()
     temporary = path.with_name(f".{os.fsdecode(os.fsencode(path.name)[:200])}.{token}.tmp")
     mode = 0o666 if existing is None else stat.S_IMODE(existing.st_mode)
@@ -98,7 +102,7 @@ def _replacing(path: Path, existing: os.stat_result | None) -> Iterator[WholeFil
         try:
             if existing is not None:
                 _keep_owner_and_mode(handle, existing)
-            yield WholeFile(handle, temporary)
+            yield WholeFile(file, handle, temporary)
             os.fsync(handle)
         finally:
             os.close(handle)
@@ -128,7 +132,7 @@ def _through(path: Path) -> Iterator[WholeFile]:
     """Write to something that is not a plain file: nothing can be moved onto it."""
     handle = os.open(path, os.O_WRONLY)
     try:
-        yield WholeFile(handle, None)
+        yield WholeFile(path, handle, None)
     finally:
         os.close(handle)
 
@@ -152,6 +156,8 @@ def _sync_folder(folder: Path) -> None:
 
 def _unsaved(path: Path, error: OSError) -> OSError:
     """Return an error of the same type and number that explains why a file was not saved."""
+    if error.errno is not None and error.strerror is None:  # such a one
+        return error
     folder = os.path.dirname(os.path.realpath(path))
     if isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.isdir(folder):
         reason = f'there is no folder "{safe(folder)}"'

@@ -28,7 +28,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -269,6 +269,7 @@ def make_app(store: ModelStore, access: Access, limits: ServiceLimits | None = N
     handlers: dict[Any, Callable[[Request, Any], Awaitable[Response] | Response]] = {
         BadRequest: lambda _, error: JSONResponse(error.to_dict(), error.status),
         HTTPException: _http_error,
+        ClientDisconnect: lambda _, __: Response(status_code=499),  # as nginx logs it; nobody reads the answer
         Exception: _unexpected,
     }
     app = Starlette(routes=_routes(service), exception_handlers=handlers, lifespan=service.lifespan)

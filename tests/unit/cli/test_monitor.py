@@ -15,3 +15,9 @@ def test_the_verb(run, model):
     assert result.code == 1
     assert "is larger than 0.25" in result.err
     assert json.loads(result.out)["verdict"] == "a large change"
+
+
+def test_a_bound_that_nothing_exceeds_is_refused(run, model):
+    for bound in ("nan", "-1"):
+        refused = run(f"monitor {model} penguins --fail-over {bound}")
+        assert (refused.code, "--fail-over" in refused.err, refused.out) == (2, True, "")

@@ -348,6 +348,23 @@ def test_bodies_in_chunks_are_refused_as_they_arrive(server):
         assert answer.count(b"HTTP/1.1") == 1
 
 
+def test_a_client_that_leaves_before_its_body_is_no_fault(folder):
+    entries, sent = [], []
+    app = make_app(ModelStore([str(folder / "penguins.json")]), Access(), ServiceLimits(), entries.append)
+    scope = {"type": "http", "method": "POST", "path": "/predict", "query_string": b"", "scheme": "http"}
+    scope["headers"] = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"99")]
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    assert entries[-1]["status"] == 499
+    assert sent[0]["status"] == 499
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs Unix")
 def test_a_request_is_finished_when_the_server_is_stopped(server):
     """The head and half of the body are there when SIGTERM comes; the rest is still taken, and answered."""

@@ -8,6 +8,7 @@ from treewise.cli.inputs import check_order, read_model
 from treewise.cli.output import check_output, remark
 from treewise.cli.render import present, result_options
 from treewise.cli.verb import option, tree_option, verb
+from treewise.errors import ParameterError
 
 
 @verb(
@@ -40,6 +41,8 @@ def command(
     """Compare the rows, and show where they differ."""
     check_output(output, model, data)
     check_order(model, data)
+    if fail_over is not None and not fail_over >= 0:  # NaN would never be exceeded
+        raise ParameterError("must be 0 or more.", parameter="fail_over", value=fail_over)
     result = read_model(model, member=member).tree.monitor(data, confidence=confidence)
     present(result, form, output)
     if fail_over is not None and result.psi > fail_over:
