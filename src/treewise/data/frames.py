@@ -431,7 +431,7 @@ def iterate_batches(data: Any) -> Iterator[Any] | None:
         return None
     if isinstance(data, (list, tuple)) and data and all(isinstance(path, (str, os.PathLike)) for path in data):
         return None
-    for method in ("collect_batches", "to_batches", "to_arrow_reader", "fetch_record_batch"):
+    for method in ("collect_batches", "to_batches", "to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader"):
         if callable(getattr(data, method, None)) and not hasattr(data, "num_rows"):
             batches: Iterator[Any] = iter(getattr(data, method)())
             return batches
