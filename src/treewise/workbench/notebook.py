@@ -14,7 +14,7 @@ from treewise.workbench.module import module_text, style_text
 from treewise.workbench.session import Session
 
 
-class Workbench(anywidget.AnyWidget):
+class Workbench(anywidget.AnyWidget):  # type: ignore[misc]  # untyped without the extra
     """The return value of ``tw.explore``, displayed by notebooks; ``editor`` and ``tree`` are those on the page.
 
     Edits made in Python appear on the page, and edits made on the page in Python.
