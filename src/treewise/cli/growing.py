@@ -94,7 +94,7 @@ class GrowthReport:
                 remark("round", f"{plural(change.options['changed'], 'threshold')}; {moved}")
         for note in () if pruning is None else pruning.notes:
             remark("note", note)
-        self._print_new_notes(tree.notes)
+        self.print_new_notes(tree.notes)
         remark("", "")
 
     def finish_ensemble(self, ensemble: Ensemble, known_notes: Sequence[str] = (), advise: bool = True) -> None:
@@ -110,7 +110,7 @@ class GrowthReport:
             for note in ensemble.notes
             if note not in known_notes
         )
-        self._print_new_notes(notes)
+        self.print_new_notes(notes)
         if self.training_set is not None and (note := _compare_with_baseline(ensemble, self.training_set)):
             remark("note", note)
         info = ensemble.fit_info.ensemble
@@ -119,7 +119,8 @@ class GrowthReport:
             remark("note", "--oob-score estimates the error on rows that a tree has not seen")
         remark("", "")
 
-    def _print_new_notes(self, notes: Iterable[str]) -> None:
+    def print_new_notes(self, notes: Iterable[str]) -> None:
+        """Print the notes that were not there before growing."""
         known = self.training_set.notes if self.training_set is not None else ()
         for note in notes:
             if note not in known:

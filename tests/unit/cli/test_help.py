@@ -162,4 +162,4 @@ def test_readme_and_changes_list_every_verb():
     for page, start in (("README.md", "| command line |"), ("CHANGELOG.md", "- **Command line**:")):
         text = ROOT.joinpath(page).read_text(encoding="utf-8")
         listed = re.split(r"\n[-|]", text.partition(start)[2], maxsplit=1)[0]
-        assert re.findall(r"`(\w+)`", listed) == list(VERBS), page
+        assert re.findall(r"`([\w-]+)`", listed) == list(VERBS), page

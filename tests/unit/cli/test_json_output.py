@@ -18,6 +18,7 @@ COMMANDS = {
     "refit": "refit tree.json penguins",
     "extend": "extend boosted.json penguins --trees 1 -o more.json",
     "optimal": "optimal penguins --target species --max-depth 2",
+    "check-certificate": "check-certificate proof.json distractor",
     "stump": "stump penguins --target species",
     "distill": "distill boosted.json penguins",
     "prune": "prune tree.json --max-leaf-nodes 2",
@@ -54,6 +55,7 @@ PREPARED = (
     "grow penguins --target body_mass_g --drop-missing-target --max-depth 2 -q -o mass.json",
     "export tree.json -o tree.py",
     "exercise admissions -o sheet.json",
+    "optimal distractor --target y --max-depth 2 --certificate proof.json -q",
 )
 
 

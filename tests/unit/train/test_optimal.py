@@ -238,3 +238,12 @@ def test_the_verb(run, tmp_path):
     assert "The best trees, each without a column" in done.out
     assert tw.load(tmp_path / "best.json").n_leaves == 4
     assert "max_depth" in run("optimal penguins --target species").err.replace("--max-depth", "max_depth")
+
+
+def test_a_greedy_tree_that_is_as_good_and_smaller_is_kept():
+    """Its root separates the classes, and a note says that the column may leak them."""
+    rows = range(40)
+    table = {"x": [i % 4 for i in rows], "z": [i % 7 for i in rows], "y": ["yes" if i % 4 > 1 else "no" for i in rows]}
+    result = tw.optimal(table, "y", max_depth=3)
+    assert (result.tree.n_leaves, result.objective, result.is_proven) == (2, 0.0, True)
+    assert any("x: it alone predicts y perfectly" in note for note in result.tree.notes)

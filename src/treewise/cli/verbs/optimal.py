@@ -133,6 +133,7 @@ def command(
         return
     if not quiet:
         remark("search", f"{result.seconds:.1f} s   {result.evaluated:,} splits evaluated")
+        report.print_new_notes(result.tree.notes)
         remark("", "")
     print_text(result.in_words() + "\n")
     print_tree(result.tree, show_all)

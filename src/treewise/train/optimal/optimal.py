@@ -24,7 +24,7 @@ from treewise._version import __version__
 from treewise.errors import refuse_unknown
 from treewise.predict.predict import find_leaves
 from treewise.train.edit import estimate
-from treewise.train.grow import ROLES, OnPrepared, grow_training_set, prepare, resolve_n_jobs
+from treewise.train.grow import ROLES, OnPrepared, grow_training_set, note_leakage, prepare, resolve_n_jobs
 from treewise.train.optimal.problem import OBJECTIVES, OptimalProblem, check_objective, with_searchable_splits
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import DTYPES, STOPS, Arrays, split_entries
@@ -358,10 +358,12 @@ def solve(
         "penalty": problem.value(problem.penalty),
         "proven": bool(is_proven),
     }
-    if found_tree["nodes"]:
+    n_leaves = sum(order < 0 for order, _ in found_tree["nodes"])
+    if n_leaves and (cost, n_leaves) < (known_cost, known.n_leaves):
         tree = build_tree(problem, found_tree["nodes"], details)
     else:
         tree, cost = _record(known, problem, details), known_cost
+    tree = tree.with_(notes=(*tree.notes, *(note for note in note_leakage(greedy) if note not in tree.notes)))
     return OptimalResult(
         tree=tree,
         cost=cost,
