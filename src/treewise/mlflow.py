@@ -10,7 +10,6 @@ Needs MLflow (``pip install "treewise[mlflow]"``), of which mlflow-skinny is eno
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,8 +34,7 @@ def get_default_pip_requirements() -> list[str]:
     >>> get_default_pip_requirements()[0].partition("==")[0]
     'treewise'
     """
-    release = re.match(r"[\d.]+\d", __version__)
-    return [f"treewise=={release[0] if release else __version__}"]
+    return [f"treewise=={__version__.partition('+')[0]}"]  # without what is local to one machine
 
 
 def save_model(

@@ -9,6 +9,7 @@ import pytest
 import treewise as tw
 from tests.support.partitions import cut, mixed_table, random_cuts
 from treewise.formats.model_file.model_file import dumps
+from treewise.sources import lazy
 
 dask = pytest.importorskip("dask")
 dask_frames = pytest.importorskip("dask.dataframe")
@@ -133,3 +134,21 @@ def test_a_column_of_numbers_as_text_on_dask():
     tree = tw.grow(table, "y", max_depth=3, na_values=["-9"])
     written = table.assign(count=table["count"].astype(str), early=table["early"].fillna(-9))
     assert str(tree.evaluate(in_partitions(written, [10, 10, 11]))) == str(tree.evaluate(written))
+
+
+def test_too_many_groups_are_fetched_with_a_warning(elsewhere, monkeypatch):
+    """Nearly every row of a numeric target is a group of its own: counting would fetch the table unseen."""
+    monkeypatch.setattr(lazy, "_MAX_PAIRS", 20)
+    table = mixed_table(3, 200)
+    tree = tw.grow(table, "size", max_depth=3)
+    with pytest.warns(UserWarning, match="are fetched into memory"):
+        evaluated = tree.evaluate(elsewhere(table, np.random.default_rng(0)))
+    assert str(evaluated) == str(tree.evaluate(table))
+
+
+def test_columns_with_the_names_of_ours_are_no_groups(elsewhere):
+    table = mixed_table(2, 200).rename(columns={"size": "treewise_leaf"})
+    tree = tw.grow(table, "y", max_depth=3)
+    with pytest.warns(UserWarning, match="are fetched into memory"):
+        evaluated = tree.evaluate(elsewhere(table, np.random.default_rng(0)))
+    assert str(evaluated) == str(tree.evaluate(table))

@@ -42,7 +42,7 @@ __all__ = ["Column", "KindSpec", "Table", "read", "read_rows"]
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _LONGEST_PATH = 200  # characters of a path in a message: it may be the whole content of a file, given by mistake
-JSON_ENDINGS = (".json", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+JSON_ENDINGS = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 _LONGEST_LIST = 400  # characters of a list of twenty names; else five are named
 
 KindSpec = str | Sequence[str] | Set[str]  # name of a kind | ordered levels | set of levels

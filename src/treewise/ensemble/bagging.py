@@ -64,6 +64,6 @@ def bagging(
     params = BaggingParams("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
     options = {**options, "ties": ties, "random_state": random_state}
     if is_partitioned(data, options.get("engine")):
-        return grow_partitions(data, target, options, params, bagging, progress, on_prepared)
+        return grow_partitions(data, target, options, params, bagging, progress, on_prepared, on_oob)
     training_set = prepare_ensemble(data, target, options, bagging)
     return grow_ensemble(training_set, params, progress, n_jobs, on_prepared, on_oob)

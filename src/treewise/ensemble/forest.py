@@ -72,7 +72,7 @@ def forest(
     params = BaggingParams("forest", n_estimators, bootstrap, max_samples, oob_score=oob_score)
     options = {**options, "max_features": max_features, "ties": ties, "random_state": random_state}
     if is_partitioned(data, options.get("engine")):
-        return grow_partitions(data, target, options, params, forest, progress, on_prepared)
+        return grow_partitions(data, target, options, params, forest, progress, on_prepared, on_oob)
     return grow_ensemble(prepare_forest(data, target, options), params, progress, n_jobs, on_prepared, on_oob)
 
 
@@ -111,7 +111,7 @@ def extra_trees(
     options = {**options, "max_features": max_features, "ties": ties, "random_state": random_state}
     if is_partitioned(data, options.get("engine")):
         options = draw_splits(options)
-        return grow_partitions(data, target, options, params, extra_trees, progress, on_prepared)
+        return grow_partitions(data, target, options, params, extra_trees, progress, on_prepared, on_oob)
     return grow_ensemble(prepare_extra_trees(data, target, options), params, progress, n_jobs, on_prepared, on_oob)
 
 

@@ -26,6 +26,7 @@ from treewise.ensemble import partition_samples as tasks
 from treewise.ensemble.bootstrap import BootstrapSamples
 from treewise.ensemble.grow import (
     Floats,
+    OnOob,
     assemble_ensemble,
     check_ensemble_options,
     fingerprint_of_sum,
@@ -37,7 +38,7 @@ from treewise.ensemble.model import Ensemble, OutOfBag
 from treewise.ensemble.oob import accuracy_of, mean_of, r2_of
 from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.params import BaggingParams
-from treewise.errors import DataError, Param
+from treewise.errors import DataError, Param, ParameterError
 from treewise.sources.fit import OpenSource
 from treewise.sources.partitions import PartitionedSource, chunks
 from treewise.train.grow import OnPrepared, Progress, finish_tree, note_leakage, read_options
@@ -64,10 +65,16 @@ def grow_partitions(
     function: Callable[..., Ensemble],
     progress: Progress | None = None,
     on_prepared: OnPrepared | None = None,
+    on_oob: OnOob | None = None,
 ) -> Ensemble:
     """Grow an ensemble on a Dask dataframe, or on files that the workers of a cluster read."""
     from treewise.sources.dask_source import dask_source
 
+    if on_oob is not None:
+        raise ParameterError(
+            "needs the rows in memory; on a cluster, out-of-bag predictions stay on the workers.",
+            parameter="on_oob",
+        )
     options = dict(options)
     open_source = dask_source(data, options.pop("engine", None))
     options.pop("memory", None)

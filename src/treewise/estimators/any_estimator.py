@@ -65,10 +65,16 @@ class AnyEstimator(BaseEnsemble):
     estimator: Any
     _delegate: Any
 
-    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> bool:
+    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any, exposure: Any = None) -> bool:
         """Let scikit-learn fit the ensemble, unless treewise grows it."""
         if self._grows_trees():
             return False
+        if exposure is not None:
+            raise ParameterError(
+                f"rates are learned by trees of treewise alone; this {type(self.estimator).__name__}, with its options,"
+                " is left to the ensemble of scikit-learn.",
+                parameter="exposure",
+            )
         ensemble = self._other_ensemble()
         ensemble.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         unfitted = {name: value for name, value in vars(self).items() if not is_fitted_name(name)}
@@ -125,7 +131,8 @@ class AnyEstimator(BaseEnsemble):
         params["random_state"] = self.random_state if isinstance(self.random_state, RandomState) else self._seed()
         before = vars(self).get("_delegate")
         if params.get("warm_start") and before is not None:
-            return before.set_params(**params)
+            # Also what was set back to its default since.
+            return before.set_params(**self._sklearn_ensemble(**params).get_params(deep=False))
         return self._sklearn_ensemble(**params)
 
     @property

@@ -78,7 +78,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         options = {**seed, **changed, "task": self._task, "sample_weight": weights}
         return FitInput(table_with_target, features, params | options)
 
-    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> bool:
+    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any, exposure: Any = None) -> bool:
         """Fit by other means than growing trees, and return whether that was done; ``any_estimator.py`` overrides."""
         return False
 
@@ -193,7 +193,7 @@ class BaseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         >>> model.predict([[22], [66]]).tolist()
         [0.5, 0.1]
         """
-        if exposure is None and self._fit_elsewhere(X, y, sample_weight):
+        if self._fit_elsewhere(X, y, sample_weight, exposure):
             return self
         column = read_quantities(y, type(self).__name__)
         given = self._prepare_fit(X, column, sample_weight, exposure=exposure)

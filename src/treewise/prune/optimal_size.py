@@ -135,12 +135,16 @@ def list_sizes(problem: OptimalProblem, options: dict[str, Any]) -> list[Candida
         for larger, smaller in zip(results, [*results[1:], None], strict=True):
             start = _least_penalty(results, larger, problem)
             end = math.inf if smaller is None else _crossing(larger, smaller)
-            tests = [str(other.result.tree) for other in sizes]
-            if str(larger.tree) in tests:
+            if any(_same_structure(larger.tree, other.result.tree) for other in sizes):
                 continue
             middle = math.sqrt(start * end) if math.isfinite(end) else start
             sizes.append(CandidateSize(larger.tree.depth if larger.tree.n_leaves == 1 else depth, middle, larger))
     return sorted(sizes, key=lambda c: (-c.result.tree.n_leaves, _without_penalty(c.result), -c.max_depth))
+
+
+def _same_structure(a: Tree, b: Tree) -> bool:
+    """Whether two trees of a problem make the same splits."""
+    return len(a) == len(b) and [node.split for node in a] == [node.split for node in b]
 
 
 def _least_penalty(results: list[OptimalResult], own: OptimalResult, problem: OptimalProblem) -> float:

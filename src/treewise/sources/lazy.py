@@ -12,7 +12,7 @@ column by itself. A partition of Dask gives one of its rows for each group.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "treewise_"  # of the columns that are added to rows before they are grouped
 _ROWS, _LEAF = f"{_PREFIX}rows", f"{_PREFIX}leaf"
-_MAX_PAIRS = 1 << 24  # of leaf and label
+_MAX_PAIRS = 1 << 20  # of leaf and label; with more, as for most numeric targets, the table is fetched
 
 
 def predict_lazily(model: Model, data: Any, outputs: str, estimate: Any = None, prefix: str = "") -> Any:
@@ -95,7 +95,9 @@ def rows_by_leaf(tree: Model, data: Any, target: Any = None, weight: Any = None)
     is_elsewhere = is_dask_frame(data) or is_relation(data)
     if not is_elsewhere or len(tree.trees) != 1 or not is_named or tree.fit_info.fit_options.predicts_rates:
         return None
-    keys = [target] if weight is None or not _has_column(data, weight) else [target, weight]
+    if any(str(name).startswith(_PREFIX) for name in _columns_of(data)):  # taken by what is added below
+        return None
+    keys = [target] if weight is None or weight not in _columns_of(data) else [target, weight]
     if is_dask_frame(data):
         return _rows_of_partitions(tree, data, keys)
     leaves = predict_lazily(tree, data, "leaf", prefix=_PREFIX)
@@ -117,19 +119,23 @@ def rows_by_leaf(tree: Model, data: Any, target: Any = None, weight: Any = None)
     return read(kept.to_native(), name=relation.name).take(np.repeat(np.arange(len(rows)), rows))
 
 
-def _has_column(data: Any, name: str) -> bool:
+def _columns_of(data: Any) -> Collection[Any]:
     relation = None if is_dask_frame(data) else Relation.of(data)
-    return name in (data.columns if is_dask_frame(data) else relation.schema if relation is not None else ())
+    return data.columns if is_dask_frame(data) else relation.schema if relation is not None else ()
 
 
-def _rows_of_partitions(tree: Model, frame: Any, keys: Sequence[str]) -> Table:
+def _rows_of_partitions(tree: Model, frame: Any, keys: Sequence[str]) -> Table | None:
     """Return the same of a Dask dataframe: one row of each group of a partition, as often as the group has rows."""
     names = list(dict.fromkeys([*keys, *(tree.columns[i] for i in tree.used_columns)]))
     lacking = [name for name in names if name not in frame.columns]
     if lacking:
         columns = join_few([safe(name) for name in frame.columns])
         raise ColumnError(f'no column "{safe(lacking[0])}" in the table. Columns: {columns}.')
-    groups = concatenate_pandas(map_partitions(frame, _count_partition, tree, names, keys))
+    n_most = max(_MAX_PAIRS // max(frame.npartitions, 1), 1)
+    parts = map_partitions(frame, _count_partition, tree, names, keys, n_most)
+    if any(part is None for part in parts):
+        return None
+    groups = concatenate_pandas(parts)
     rows = groups.pop(_ROWS).to_numpy()
     return read(groups, na_values=tree.na_values, name="the table").take(np.repeat(np.arange(len(rows)), rows))
 
@@ -141,8 +147,11 @@ def map_partitions(frame: Any, function: Callable[..., Any], *args: Any) -> list
     return list(dask.compute(*(call(part, *args) for part in frame.to_delayed())))
 
 
-def _count_partition(part: Any, tree: Model, names: Sequence[str], keys: Sequence[str]) -> Any:
-    """Return one row for each leaf, label, weight and set of missing cells, with the number of such rows."""
+def _count_partition(part: Any, tree: Model, names: Sequence[str], keys: Sequence[str], n_most: int) -> Any:
+    """Return one row for each leaf, label, weight and set of missing cells, with the number of such rows.
+
+    None for more than ``n_most`` of them.
+    """
     part = part[list(names)]
     if not len(part):
         return part.assign(**{_ROWS: np.zeros(0, np.int64)})
@@ -155,7 +164,7 @@ def _count_partition(part: Any, tree: Model, names: Sequence[str], keys: Sequenc
     for i in tree.used_columns:
         group = _refine(group, table[tree.columns[i]].is_missing())
     _, first, rows = np.unique(group, return_index=True, return_counts=True)
-    return part.iloc[first].assign(**{_ROWS: rows})
+    return None if len(first) > n_most else part.iloc[first].assign(**{_ROWS: rows})
 
 
 def _refine(group: Any, values: Any) -> Any:

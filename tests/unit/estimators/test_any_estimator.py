@@ -7,7 +7,7 @@ import pytest
 import sklearn.ensemble
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -110,3 +110,9 @@ def test_options_that_would_be_ignored_are_refused():
         AdaBoostClassifier(GaussianNB(), resample=True).fit(X, Y)
     with pytest.raises(ParameterError, match="estimator: type str; expected an estimator"):
         BaggingClassifier("tree").fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", [Ridge(), TreeRegressor(max_features=1, pruning="cv")], ids=["other", "options"])
+def test_rates_are_learned_by_our_trees_alone(estimator):
+    with pytest.raises(ParameterError, match=r"exposure.*rates are learned by trees of treewise alone"):
+        BaggingRegressor(estimator).fit(X, Y, exposure=np.ones(len(X)))

@@ -114,7 +114,7 @@ class Checker:
         weight = [1] * len(used) if c["weights"] is None else c["weights"]
         require(len(weight) == len(used) and all(type(w) is int and w > 0 for w in weight), "wrong weights")
         self.kind, units = c["objective"], [c["scale"] - 1, c["penalty"], c["shift"]]
-        require(all(type(x) is int and x >= 0 for x in units) and c["cost_unit"] > "0", "wrong units")
+        require(all(type(x) is int and x >= 0 for x in units) and Fraction(c["cost_unit"]) > 0, "wrong units")
         self.scale, self.penalty, self.shift = (int(c[name]) for name in ("scale", "penalty", "shift"))
         self.has_reach = self.kind in ("error", "cost")  # sums of costs, of which a leaf takes the least
         added = list(self._vectors(c, [columns[c["target"]][row] for row in used], weight))
