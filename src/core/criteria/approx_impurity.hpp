@@ -198,8 +198,8 @@ public:
         }
     }
     // Moves many rows at once: their total weight, and their weight of class 1 (or sum of targets).
-    void move_rows(int64_t rows, int64_t ones) {
-        left_weight_ += rows, right_weight_ -= rows, left_sum_ += ones, right_sum_ -= ones;
+    void move_weight(int64_t weight, int64_t sum) {
+        left_weight_ += weight, right_weight_ -= weight, left_sum_ += sum, right_sum_ -= sum;
     }
 
     double purity() const {

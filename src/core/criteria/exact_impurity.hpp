@@ -47,7 +47,8 @@ struct NodeContext {
     std::function<void()> check_interrupt = [] {};  // called between long steps
 
     // Sets the units and the target range of a node. Where targets were rounded because of a much larger value
-    // elsewhere in the table, a node of small targets uses finer units (TrainingSet.with_node_scale has the counterpart).
+    // elsewhere in the table, a node of small targets uses finer units (TrainingSet.with_node_scale has the
+    // counterpart).
     void begin_node(const uint32_t* first, const uint32_t* last) {
         if (target.n_classes) return;
         y = target.y, scale = target.scale;

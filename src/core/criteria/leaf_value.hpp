@@ -1,7 +1,7 @@
 // What a node predicts (label or value), its impurity and its spread, from the exact statistics of its rows.
 //
-// These numbers are reported, not used for decisions; they are still computed from integers, so they do not depend on
-// the order of rows.
+// Splits are not compared by these numbers, but monotone constraints and sufficient_accuracy read them. They are
+// computed from integers, so they do not depend on the order of rows.
 
 #pragma once
 

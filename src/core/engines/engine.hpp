@@ -72,7 +72,7 @@ public:
     virtual Segment all() const = 0;
     virtual std::span<const Row> rows(Segment node) = 0;  // valid until the next call
 
-    // Whether buckets are statistics rather than rows.
+    // Whether buckets are statistics rather than rows (buckets of categories may be rows all the same).
     virtual bool has_stats() const = 0;
     // Regression targets in the units of the current node (criteria/exact_impurity.hpp: NodeContext::begin_node).
     virtual void set_targets(const int64_t* /* y */) {}
@@ -80,8 +80,9 @@ public:
     virtual void node_total(Segment, RowStats&) {}
 
     // The columns among these that may contain the best split. node_key: for random cuts.
-    virtual const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
-                                                       const std::vector<size_t>& columns, uint64_t node_key) = 0;
+    virtual const std::vector<size_t>& find_contending_columns(Segment node, const RowStats& node_total,
+                                                               const std::vector<size_t>& columns,
+                                                               uint64_t node_key) = 0;
     // Fills the buckets of a column: rows between surviving cuts, or by level. Returns the missing rows.
     virtual Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) = 0;
     // From now on, for this node, buckets contain every candidate. Returns whether some may have been left out before.

@@ -46,8 +46,8 @@ public:
     }
 
     // Categorical columns and columns with missing values have several candidates; they are left to the exact splitter.
-    const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
-                                               const std::vector<size_t>& columns, uint64_t node_key) override {
+    const std::vector<size_t>& find_contending_columns(Segment node, const RowStats& node_total,
+                                                       const std::vector<size_t>& columns, uint64_t node_key) override {
         node_total_ = &node_total, node_key_ = node_key;
         filter_.begin_node(context_.settings.rule == Rule::c45, context_.columns.size());
         context_.begin_node(score_bounds_, node_total, rows_.rows(node));

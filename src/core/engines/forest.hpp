@@ -62,8 +62,8 @@ public:
 
     // -- candidates ---------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
-                                               const std::vector<size_t>& columns, uint64_t) override {
+    const std::vector<size_t>& find_contending_columns(Segment node, const RowStats& node_total,
+                                                       const std::vector<size_t>& columns, uint64_t) override {
         begin_search(node, node_total);
         gather_ranks(columns, node);
         for (size_t i = 0; i < columns.size(); ++i) {
@@ -248,7 +248,7 @@ protected:
     // -- categories ---------------------------------------------------------------------------------------------------
 
     void find_category_candidates(size_t column, Segment node) {
-        categories_.find_candidates(column, category_rows(column, node), *node_total_, category_scan_, filter_);
+        categories_.offer_candidates(column, category_rows(column, node), *node_total_, category_scan_, filter_);
     }
     auto category_rows(size_t column, Segment node) {
         const uint32_t* entries = node_entries(node).data();

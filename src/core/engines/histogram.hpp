@@ -72,8 +72,8 @@ public:
 
     // -- candidates ---------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
-                                               const std::vector<size_t>& columns, uint64_t) override {
+    const std::vector<size_t>& find_contending_columns(Segment node, const RowStats& node_total,
+                                                       const std::vector<size_t>& columns, uint64_t) override {
         node_ = node, node_total_ = &node_total, filter_disabled_ = false;
         context_.begin_node(score_bounds_, node_total, row_list(node));
         for (auto& scratch : scratches_)
@@ -191,8 +191,8 @@ private:
     void find_column_candidates(size_t column, const std::vector<int64_t>* histogram, ThreadScratch& scratch) {
         const bool is_code = context_.columns[column].is_code();
         if (is_code)
-            return scratch.node_categories.find_candidates(column, category_rows(column, node_), *node_total_,
-                                                           scratch.categories, scratch.filter);
+            return scratch.node_categories.offer_candidates(column, category_rows(column, node_), *node_total_,
+                                                            scratch.categories, scratch.filter);
         if (!histogram) return find_sorted_candidates(column, scratch);
         const int64_t* bins = builder_.bins(*histogram, column);
         builder_.read_bin(bins, column, kMissingBin, scratch.placement.missing_stats);

@@ -66,8 +66,8 @@ public:
     }
     bool has_stats() const override { return false; }
     void set_targets(const int64_t* y) override { y_ = y; }
-    const std::vector<size_t>& find_candidates(Segment node, const RowStats&, const std::vector<size_t>& columns,
-                                               uint64_t) override {
+    const std::vector<size_t>& find_contending_columns(Segment node, const RowStats&,
+                                                       const std::vector<size_t>& columns, uint64_t) override {
         columns_.clear();
         std::fill(is_swept_.begin(), is_swept_.end(), 0);
         if (sweep_ && sweep_columns(node, columns)) return filter_.finish();

@@ -146,8 +146,8 @@ public:
 
     // -- candidates ---------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& find_candidates(Segment, const RowStats& node_total, const std::vector<size_t>& columns,
-                                               uint64_t) override {
+    const std::vector<size_t>& find_contending_columns(Segment, const RowStats& node_total,
+                                                       const std::vector<size_t>& columns, uint64_t) override {
         node_total_ = &node_total, filter_disabled_ = false;
         score_bounds_.begin_node(node_total.data(), 0, 0, {});
         for (auto& scratch : scratches_) scratch->filter.begin_node(false, context_.columns.size());
@@ -245,8 +245,8 @@ private:
     void find_column_candidates(size_t column, ThreadScratch& scratch) {
         if (presorted_.by_column[column].is_constant) return;
         if (context_.columns[column].is_code())
-            return scratch.node_categories.find_candidates(column, category_rows(column), *node_total_,
-                                                           scratch.categories, scratch.filter);
+            return scratch.node_categories.offer_candidates(column, category_rows(column), *node_total_,
+                                                            scratch.categories, scratch.filter);
         sum_blocks(column, scratch);
         open_blocks_[column].clear();
         for_each_placement(column, scratch, [&](const RunContext& run) {

@@ -104,8 +104,8 @@ public:
 
     // -- candidates ---------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
-                                               const std::vector<size_t>& columns, uint64_t) override {
+    const std::vector<size_t>& find_contending_columns(Segment node, const RowStats& node_total,
+                                                       const std::vector<size_t>& columns, uint64_t) override {
         filter_disabled_ = false;
         filter_.begin_node(context_.settings.rule == Rule::c45, context_.columns.size());
         context_.begin_node(score_bounds_, node_total, quantiser_,
@@ -115,7 +115,7 @@ public:
         for (size_t c : columns) {
             if (node.size() > kManyRows || c % 64 == 63) check_interrupt_();
             if (context_.columns[c].is_code())
-                node_categories_.find_candidates(c, category_rows(c, node), node_total, categories_, filter_);
+                node_categories_.offer_candidates(c, category_rows(c, node), node_total, categories_, filter_);
             else if (context_.unit_weights)
                 find_number_candidates(c, node, UnitWeight{});
             else
@@ -384,7 +384,7 @@ private:
                             [=, this, &local](int64_t i) { return level_of(local, row_of(entries[i])); },
                             [=, this](int64_t* stats, int64_t i) { add_entry(stats, entries[i]); },
                             [=, this](int64_t i) { return rows_[row_of(entries[i])]; },
-                            [this, &local](CategoryCounts& counts) {  // counted in find_candidates
+                            [this, &local](CategoryCounts& counts) {  // counted in find_contending_columns
                                 if (local.histogram_column == kNoList) return false;
                                 counts.unpack(category_histogram_.counts(local.histogram_column));
                                 return true;

@@ -34,8 +34,8 @@ public:
         stats.assign(width_, 0);
         bitset->count((*bitset)[node], stats.data());
     }
-    const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
-                                               const std::vector<size_t>& columns, uint64_t node_key) override {
+    const std::vector<size_t>& find_contending_columns(Segment node, const RowStats& node_total,
+                                                       const std::vector<size_t>& columns, uint64_t node_key) override {
         begin_search(node, node_total);
         node_key_ = node_key;
         n_rank_histograms_ = 0;
@@ -85,7 +85,7 @@ private:
         BitsetNode::for_each_row((*bitset)[node], [&](int row) { entry_buffer_.push_back(bitset->entry(row)); });
         return entry_buffer_;
     }
-    // Buckets from the counts of find_candidates, if nothing is missing.
+    // Buckets from the counts of find_contending_columns, if nothing is missing.
     std::optional<Bucket> counted_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
         if (filter_disabled_) return {};
         std::optional<Bucket> missing_bucket;

@@ -2,8 +2,8 @@
 //
 // clang-format off
 //     fit                      engine
-//     max_features < columns   engines/forest.hpp       from the root to the leaves
 //     random cuts              engines/extra_trees.hpp  from the root to the leaves
+//     max_features < columns   engines/forest.hpp       from the root to the leaves
 //     large table              engines/histogram.hpp    from the root down, one column per thread; small nodes are then
 //                                                       handed over to engines/subtree.hpp, one subtree per thread
 //     small table              engines/subtree.hpp      from the root to the leaves

@@ -63,7 +63,7 @@ struct GrowingNode {
     NodeConstraints constraints;
 };
 
-// Nodes grown by one grower.
+// Nodes grown by one grower: a branch, or the whole tree.
 struct Subtree {
     ChunkedVector<GrowingNode> nodes;
     ChunkedVector<SplitNode> splits;
@@ -101,7 +101,7 @@ public:
         if (prepare_node(0)) find_split(0);
         return grow();
     }
-    // Continues from a node prepared by another grower; its rows are all rows of this engine.
+    // Grows below a node of another grower; its rows are all rows of this engine.
     Subtree run(const GrowingNode& start) {
         GrowingNode root;
         root.segment = engine_.all();

@@ -1,9 +1,10 @@
-// Exact split finder: scores every candidate of a node in integers, one scan per split kind, and returns the best.
+// Exact split finder: scores in integers the candidates that the engine's filter has left, one scan per split kind, and
+// returns the best.
 //
-// A scan takes a column's buckets (runs of rows that no candidate separates, in order), moves them between statistics
-// objects (criteria/exact_impurity.hpp) and offers each candidate to search/best_split.hpp. It does not depend on the
-// criterion, on the engine that produced the buckets, or on how ties are broken. train/reference.py enumerates the same
-// candidates in Python; tests compare the two.
+// A scan takes a column's buckets (runs of rows that none of these candidates separates, in order), moves them between
+// statistics objects (criteria/exact_impurity.hpp) and offers each candidate to search/best_split.hpp. It does not
+// depend on the criterion, on the engine that produced the buckets, or on how ties are broken. train/reference.py
+// enumerates the same candidates in Python; tests compare the two.
 
 #pragma once
 
@@ -136,7 +137,7 @@ private:
         best_.clear_forbidden();
     }
     size_t search_filtered(Segment node, const RowStats& stats, const std::vector<size_t>& columns) {
-        const std::vector<size_t>& found = engine_.find_candidates(node, stats, columns, node_key_);
+        const std::vector<size_t>& found = engine_.find_contending_columns(node, stats, columns, node_key_);
         scan_columns(node, found);
         return found.size();
     }
@@ -173,7 +174,7 @@ private:
         if (std::ranges::find(unfiltered_columns_, column) != unfiltered_columns_.end())
             engine_.disable_filter();
         else if (has_feature_costs_ || !unfiltered_columns_.empty())
-            engine_.find_candidates(node, stats, {column}, node_key_);
+            engine_.find_contending_columns(node, stats, {column}, node_key_);
         load_column(column, node);
     }
 

@@ -45,8 +45,8 @@ public:
     explicit NodeCategories(const FitContext& context) : context_(context), width_(context.width()) {}
 
     template <class Rows>
-    void find_candidates(size_t column, const Rows& rows, const RowStats& node_total, CategoryScan<K>& categories,
-                         CandidateFilter& filter) {
+    void offer_candidates(size_t column, const Rows& rows, const RowStats& node_total, CategoryScan<K>& categories,
+                          CandidateFilter& filter) {
         const auto column_index = static_cast<int32_t>(column);
         if (needs_rows(rows.n_levels)) {
             constexpr double kInf = std::numeric_limits<double>::infinity();

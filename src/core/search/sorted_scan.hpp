@@ -126,7 +126,7 @@ private:
                             block_weight += weight_of(i + k), block_ones += summand(target_of(i + k), weight_of(i + k));
                         if ((by_ratio ? bound_ratios(block_weight, block_ones)
                                       : bound_block(block_weight, block_ones)) < required_purity) {
-                            sides.move_rows(block_weight, block_ones), i += n;
+                            sides.move_weight(block_weight, block_ones), i += n;
                             continue;
                         }
                     }
@@ -160,7 +160,7 @@ private:
                         C != Criterion::poisson || (prefix[k] > 0 && sum - prefix[k] > 0);  // as in offer_current_cut
                     offer(i + k + 1, purities[k], static_cast<int64_t>(weights[k]), total_weight, valid, differs);
                 }
-                sides.move_rows(left_weight - sides.left_weight(), left_sum - sides.left_sum()), i += n;
+                sides.move_weight(left_weight - sides.left_weight(), left_sum - sides.left_sum()), i += n;
             }
         }
         // What a row adds to the sum of the left side.

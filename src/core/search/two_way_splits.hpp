@@ -4,12 +4,15 @@
 // The exact splitter (search/exact_splitter.hpp) and the score bounds of categories (search/category_scan.hpp) derive
 // from this class, so both try the same candidates; train/candidates.py is the specification. Self provides
 //
+// clang-format off
 //     n_buckets(), position(i)                 the buckets; position: of the cut after bucket i
-//     n_nameable()                               the first ones, of a level each: the last may be the pool of rare
-//     levels n_classes(), class_weight(c), weight()   of the node placements(), start_placement(p)         of the
-//     missing rows; afterwards every bucket is on the right move_left(i), move_right(i)              one bucket
+//     n_nameable()                             the first ones, of a level each: the last may be the pool of rare levels
+//     n_classes(), class_weight(c), weight()   of the node
+//     placements(), start_placement(p)         of the missing rows; afterwards every bucket is on the right
+//     move_left(i), move_right(i)              one bucket
 //     offer_two(kind, position, placement)     the two sides as they are
 //     rate(i, c)                               rate of class c in bucket i, or its mean
+// clang-format on
 
 #pragma once
 

@@ -488,7 +488,7 @@ def core_target(training_set: TrainingSet) -> _core.Target:
 
 
 def core_settings(training_set: TrainingSet) -> _core.Settings:
-    """Return the settings for the core: names become numbers, shares become counts."""
+    """Return the settings for the core: shares become counts, choices become flags."""
     settings, core = training_set.settings, _core.Settings()
     core.criterion = training_set.criterion.impurity or training_set.criterion.name
     core.rule = training_set.criterion.rule

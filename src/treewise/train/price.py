@@ -115,7 +115,7 @@ class NodePrice:
 
     @property
     def _poisson_shift(self) -> int:
-        """A unit of Poisson deviance is 2^-61 bits of the target in these units."""
+        """A price in bits becomes one in units of the gain by a shift of this many places to the left."""
         return self.target_scale - self.measure.shift
 
     def _price(self, bits: int) -> int:

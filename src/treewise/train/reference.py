@@ -113,17 +113,17 @@ def find_best_split(
         n_sampled, columns = settings.features_of(n_columns), rng.shuffled_columns(node_key, n_columns)
     allowed = [constraints.allows(column) for column in training_set.constraints]
     columns = (column for column in columns if allowed[column])
-    split_key = node_key if settings.splitter == "random" else None
+    random_key = node_key if settings.splitter == "random" else None
     tie_rank = partial(rng.tie_key, node_key) if node_key is not None and settings.ties == "random" else None
 
     scorer = NodeScorer.of(training_set, rows, constraints)
     if settings.selection == "test":
         node_tests = _test_columns(training_set, rows, columns, n_sampled)
         column_candidates = {
-            t.column: list(list_candidates(scorer, rows, t.column, split_key)) for t in node_tests.tests
+            t.column: list(list_candidates(scorer, rows, t.column, random_key)) for t in node_tests.tests
         }
         if node_key is None:
-            column_candidates |= _list_forbidden(scorer, rows)
+            column_candidates |= _list_excluded_columns(scorer, rows)
         return choose_by_test(scorer, column_candidates, node_tests, tie_rank)
     candidates: dict[int, list[Candidate]] = {}
     for column in columns:
@@ -131,13 +131,13 @@ def find_best_split(
             c.eligible for column_candidates in candidates.values() for c in column_candidates
         ):
             break
-        candidates[column] = list(list_candidates(scorer, rows, column, split_key))
+        candidates[column] = list(list_candidates(scorer, rows, column, random_key))
     if node_key is None:
-        candidates |= _list_forbidden(scorer, rows)
+        candidates |= _list_excluded_columns(scorer, rows)
     return choose(scorer, candidates, tie_rank)
 
 
-def _list_forbidden(scorer: NodeScorer, rows: Rows) -> dict[int, list[Candidate]]:
+def _list_excluded_columns(scorer: NodeScorer, rows: Rows) -> dict[int, list[Candidate]]:
     """Return the candidates of the columns that may not be tested at the node: forbidden, but they can be shown."""
     columns = enumerate(scorer.training_set.constraints)
     return {i: list(list_candidates(scorer, rows, i)) for i, c in columns if not scorer.constraints.allows(c)}
@@ -498,7 +498,9 @@ class NodeSearch:
     scorer: NodeScorer
     candidates: Mapping[int, Sequence[Candidate]]  # by column, each in TieOrder
     best_of_column: Mapping[int, Candidate]  # the best eligible one; columns without any are absent
-    finalists: Mapping[int, Candidate]  # the same, with the scores that columns are compared by (_c45_finalists)
+    finalists: Mapping[
+        int, Candidate
+    ]  # those compared across columns; for C4.5 fewer, scored by ratio (_c45_finalists)
     winner: Candidate | None  # the best of all; None if no candidate is eligible
     reason: str  # why the node is not split (one of STOPS); "" if it is
     tests: NodeTests | None = None  # of the columns, with selection="test"

@@ -132,7 +132,7 @@ class TrainingSet:
 
     @cached_property
     def limits(self) -> dict[str, int | float]:
-        """Each limit by name, as a number of rows or an integer weight of this table."""
+        """Each limit by name, as the learner compares it: shares have become rows or integer weights of this table."""
         return self.settings.limits(len(self), int(self.weight.sum()))
 
 

@@ -96,7 +96,7 @@ class Arrays:
     stop: npt.NDArray[np.uint8]  # index into STOPS
     rows: npt.NDArray[np.int64]  # training rows that reached the node
     missing_rows: npt.NDArray[np.int64]  # of these, rows where the split's column is missing
-    weight: npt.NDArray[np.float64]  # their weight
+    weight: npt.NDArray[np.float64]  # of all rows of the node
     impurity: npt.NDArray[np.float64]  # per unit of weight, in the criterion's unit
     gain: npt.NDArray[np.float64]  # the split's decrease of impurity, per unit of the node's weight
     label: npt.NDArray[np.int32]  # classification: the predicted class; empty for regression
