@@ -247,3 +247,35 @@ def test_a_greedy_tree_that_is_as_good_and_smaller_is_kept():
     result = tw.optimal(table, "y", max_depth=3)
     assert (result.tree.n_leaves, result.objective, result.is_proven) == (2, 0.0, True)
     assert any("x: it alone predicts y perfectly" in note for note in result.tree.notes)
+
+
+def many_levels():
+    """Return a table whose target is a set of the ten levels of a column."""
+    rng = np.random.default_rng(1)
+    level = rng.choice(list("abcdefghij"), 120)
+    is_even = np.isin(level, list("acegi")) ^ (rng.random(120) < 0.05)
+    return {"c": level.tolist(), "z": rng.random(120).round(3).tolist(), "y": np.where(is_even, "n", "p").tolist()}
+
+
+@pytest.mark.parametrize("options", [{}, {"categorical": "any"}, {"penalty": 0.01}])
+def test_the_conclusion_names_the_tests_that_are_searched_where_greedy_growth_asks_more(options):
+    table = many_levels()
+    result = tw.optimal(table, "y", max_depth=1, **options)
+    grown = tw.grow(table, "y", max_depth=1)
+    assert [node.split for node in result.greedy] == [node.split for node in grown]
+    assert result.greedy_objective < result.objective
+    tests = "cuts c in order" if "categorical" in options else "compares one level of c with the others"
+    assert f"no tree of depth 1 that {tests} " in result.in_words()
+    assert "The greedy tree of that size, which also divides by other tests, is better" in result.in_words()
+
+
+def test_the_conclusion_names_no_tests_where_all_are_searched():
+    table = many_levels()
+    assert "that compares" not in tw.optimal(table, "y", max_depth=1, categorical="one_value").in_words()
+    assert "that compares" not in tw.optimal(table, "y", max_depth=1, ignore=["c"]).in_words()
+    assert "that compares" not in tw.optimal(table, "y", max_depth=1).alternatives(2).results[1].in_words()
+
+
+def test_the_smallest_tree_names_the_tests_that_are_searched():
+    words = tw.smallest(many_levels(), "y", error=0.2).in_words()
+    assert words.startswith("No tree that compares one level of c with the others, with a training error of at most")

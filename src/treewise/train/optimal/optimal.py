@@ -1,7 +1,8 @@
 """``treewise.optimal``: the tree of least training objective of a given size, with a proof or a bound.
 
 ``problem.py`` turns the table into integers, the core (``src/core/optimal``) searches, ``build_tree`` writes the answer
-as an ordinary tree. The search starts from a greedy tree of the same size, so no result is worse than that one.
+as an ordinary tree. The search starts from a greedy tree of the same size and of the same tests, so no result is worse
+than that one. Where greedy growth may take tests that the search leaves out, that tree is compared with the result.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class OptimalResult(Displayable):
     cost: int  # the objective of the tree, as an integer of the problem
     bound: int  # of every tree within the limits
     status: Status
-    greedy: Tree  # grown greedily under the same limits
+    greedy: Tree  # grown greedily under the same limits, also by tests that are not searched
     greedy_objective: float
     seconds: float
     evaluated: int  # pairs of sides that were compared
@@ -84,7 +85,7 @@ class OptimalResult(Displayable):
 
     @property
     def lower_bound(self) -> float:
-        """What no tree within the limits is below."""
+        """What no tree within the limits is below, of those whose tests are searched."""
         return self.problem.value(self.bound)
 
     @property
@@ -94,7 +95,11 @@ class OptimalResult(Displayable):
 
     @property
     def is_proven(self) -> bool:
-        """Whether no tree within the limits has a smaller objective."""
+        """Whether no tree within the limits has a smaller objective, of those whose tests are searched.
+
+        Sets of a column of more than eight levels are not searched, nor other tests than those by order with
+        ``categorical="any"``; ``in_words`` then says so, and ``greedy`` may be better.
+        """
         return self.status == "proven"
 
     def alternatives(
@@ -191,7 +196,10 @@ The greedy tree of that size misclassifies 2 (25.0 %).
         return f"This tree of {leaves} {own}, {self._proof_in_words()} {self._greedy_in_words()}{sizes}"
 
     def _proof_in_words(self) -> str:
-        none, gap = f"and no tree {_size_in_words(self.problem)}", f"a gap of {100 * self.gap:.1f} %."
+        none, gap = (
+            f"and no tree {_size_in_words(self.problem)}{self.problem.family}",
+            f"a gap of {100 * self.gap:.1f} %.",
+        )
         if self.problem.penalty:
             per_leaf = format_rounded(self.problem.value(self.problem.penalty))
             total = f"sum of {_NAMES[self.problem.objective]} and penalty ({per_leaf} per leaf)"
@@ -206,9 +214,11 @@ The greedy tree of that size misclassifies 2 (25.0 %).
     def _greedy_in_words(self) -> str:
         is_same_size = self.greedy.n_leaves == self.tree.n_leaves
         name = f"The greedy tree {'of that size' if is_same_size else 'within these limits'}"
-        if self.greedy_objective <= self.objective:
+        if self.greedy_objective == self.objective:
             return f"{name} is as good."
         amount = self._amount(self.greedy, self.greedy_objective)
+        if self.greedy_objective < self.objective:
+            name += ", which also divides by other tests, is better: it"
         if not self.problem.penalty:
             return f"{name} {amount}."
         leaves = plural(self.greedy.n_leaves, "leaf", "leaves")
@@ -259,7 +269,8 @@ def optimal(
 
     Numbers are cut between any two neighbouring values; nothing is binarised. Categories are divided into any two sets,
     one level against the others where they have more than eight, or by their order; missing values take the better
-    side, or are told apart.
+    side, or are told apart. Where greedy growth may ask more (sets of many levels), the conclusion names the tests that
+    were searched, and the greedy tree beside the result may be better.
 
     >>> import treewise as tw
     >>> result = tw.optimal("penguins", "species", max_depth=2)
@@ -331,10 +342,12 @@ def solve(
 ) -> OptimalResult:
     """Search for the best tree of a prepared problem, from a greedy tree or a better one that is known."""
     began = time.monotonic()
-    greedy = grow_greedily(problem, n_jobs)
-    greedy_cost = tree_cost(problem, greedy)
-    known, known_cost = greedy, greedy_cost
-    if incumbent is not None and (cost := tree_cost(problem, incumbent)) < greedy_cost:
+    greedy = known = grow_greedily(problem, n_jobs)
+    greedy_cost = known_cost = tree_cost(problem, greedy)
+    if problem.family:  # the greedy tree may ask what the search leaves out
+        greedy = grow_greedily(problem, n_jobs, all_tests=True)
+        greedy_cost = tree_cost(problem, greedy)
+    if incumbent is not None and (cost := tree_cost(problem, incumbent)) < known_cost:
         known, known_cost = incumbent, cost
 
     def report(best: int | None, bound: int) -> bool:
@@ -378,8 +391,11 @@ def solve(
     )
 
 
-def grow_greedily(problem: OptimalProblem, n_jobs: int | None = None) -> Tree:
-    """Grow the greedy tree under the limits of a problem: by entropy, as ``grow`` does by default."""
+def grow_greedily(problem: OptimalProblem, n_jobs: int | None = None, *, all_tests: bool = False) -> Tree:
+    """Grow the greedy tree under the limits of a problem: by entropy, as ``grow`` does by default.
+
+    By the tests that are searched, or by all tests that may be asked.
+    """
     training_set = problem.training_set
     default = "entropy" if training_set.target.task == "classification" else "squared_error"
     limits = {"selection": "gain", "min_level_rows": 1, "max_leaf_nodes": None, **_limits(problem)}
@@ -389,7 +405,7 @@ def grow_greedily(problem: OptimalProblem, n_jobs: int | None = None) -> Tree:
         settings=replace(training_set.settings, criterion=default, **limits),
         encodings=tuple(training_set.encodings[i] for i in columns),
         columns=tuple(training_set.columns[i] for i in columns),
-        split_kinds=tuple(training_set.split_kinds[i] for i in columns),
+        split_kinds=tuple(training_set.split_kinds[i][: None if all_tests else 1] for i in columns),
     )
     return grow_training_set(kept, n_jobs=n_jobs)
 

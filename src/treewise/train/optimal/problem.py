@@ -27,7 +27,7 @@ import numpy.typing as npt
 from treewise._lib.checks import check_choice, check_integer, check_number, decimal_fraction
 from treewise._lib.text import format_rounded, safe
 from treewise.data import encoding as encode
-from treewise.errors import Param, ParameterError
+from treewise.errors import Param, ParameterError, join_few
 from treewise.predict.costs import CostMatrix
 from treewise.train.criteria import FRACTION_BITS, log2_fixed
 from treewise.train.optimal.specification import MAX_SUBSET_LEVELS
@@ -104,6 +104,20 @@ class OptimalProblem:
     def value(self, cost: int) -> float:
         """Return an integer objective as the mean per weight that is reported."""
         return float(cost * self.unit / self.scale)
+
+    @property
+    def family(self) -> str:
+        """Which trees are compared, as the end of "no tree": "" unless some tests are left out."""
+        tested, words = {order.column for order in self.orders}, []
+        unsearched = [i for i in unsearched_columns(self.training_set) if i in tested]
+        for kind, ending in (
+            ("one_value", "compares one level of {} with the others"),
+            ("ordinal", "cuts {} in order"),
+        ):
+            names = [i for i in unsearched if self.training_set.split_kinds[i][0] == kind]
+            if names:
+                words.append(ending.format(join_few([safe(self.training_set.encodings[i].name) for i in names])))
+        return f" that {' and '.join(words)}" if words else ""
 
     def leaf_cost(self, rows: Ints) -> int:
         """Return what a leaf with these rows costs, without the penalty: as the core (costs.hpp), in Python."""
@@ -236,7 +250,11 @@ def check_objective(objective: str, training_set: TrainingSet) -> None:
 
 
 def with_searchable_splits(training_set: TrainingSet) -> TrainingSet:
-    """Return the training set with two-way tests only, and sets only of columns with few levels."""
+    """Return the training set with two-way tests only, and the sets of columns with many levels not searched.
+
+    The first kind of a column is searched. Others follow where they make tests that the search leaves out: greedy
+    growth may take these too.
+    """
     splits, notes = [], []
     for encoding, kinds in zip(training_set.encodings, training_set.split_kinds, strict=True):
         kind = kinds[0]
@@ -246,15 +264,20 @@ def with_searchable_splits(training_set: TrainingSet) -> TrainingSet:
                 hint="Use one_value, subset or ordinal.",
             )  # fmt: skip
         if kind == "subset" and len(encoding.levels) > MAX_SUBSET_LEVELS:
-            kind = "one_value"
+            kinds = ("one_value", "subset")
             notes.append(
                 f"{safe(encoding.name)}: {len(encoding.levels)} levels have too many sets to try all of them; "
                 "one level is compared with the others"
             )
-        splits.append((kind,))
+        splits.append(tuple(kind for kind in kinds if kind != "multiway"))
     if training_set.settings.missing == "branch":
         raise ParameterError("optimal trees have two branches at a node.", parameter="missing", value="branch")
     return replace(training_set, split_kinds=tuple(splits), notes=(*training_set.notes, *notes))
+
+
+def unsearched_columns(training_set: TrainingSet) -> list[int]:
+    """Return the columns of a searchable training set that may be divided in ways that the search leaves out."""
+    return [i for i, kinds in enumerate(training_set.split_kinds) if len(kinds) > 1]
 
 
 def list_orders(training_set: TrainingSet, column: int) -> Iterator[tuple[Order, npt.NDArray[np.int32]]]:

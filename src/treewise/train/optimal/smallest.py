@@ -40,6 +40,7 @@ class SmallestResult(Displayable):
     least_leaves: int  # every tree with so small an error has at least so many
     greedy: Tree  # the greedy tree without limits
     error: float  # the training error that was allowed
+    family: str = ""  # which trees were compared, as the end of "no tree"; all if empty
 
     @property
     def is_proven(self) -> bool:
@@ -51,9 +52,11 @@ class SmallestResult(Displayable):
         limit = "without a training error" if self.error == 0 else f"with a training error of at most {self.error:.4g}"
         own, greedy = (plural(tree.n_leaves, "leaf", "leaves") for tree in (self.tree, self.greedy))
         if self.is_proven:
-            proof = f"No tree {limit} has fewer than {own}: proven."
+            proof = f"No tree{self.family and f'{self.family},'} {limit} has fewer than {own}: proven."
         else:
             proof = f"This tree {limit} has {own}; whether one of {self.least_leaves:,} or more does, is not known."
+            if self.family:
+                proof += f" Compared was every tree{self.family}."
         return f"{proof} The greedy tree has {greedy}."
 
     def result_table(self) -> ResultTable:
@@ -116,11 +119,13 @@ def smallest(
         )
         if solved["nodes"]:
             details = {"objective": "error", "penalty": 0.0, "proven": bool(solved["proven"])}
-            return SmallestResult(build_tree(sized, solved["nodes"], details), leaves, greedy, float(error))
+            return SmallestResult(
+                build_tree(sized, solved["nodes"], details), leaves, greedy, float(error), problem.family
+            )
         if not solved["proven"]:
-            return SmallestResult(greedy, leaves, greedy, float(error))
+            return SmallestResult(greedy, leaves, greedy, float(error), problem.family)
         leaves += 1
-    return SmallestResult(greedy, leaves, greedy, float(error))
+    return SmallestResult(greedy, leaves, greedy, float(error), problem.family)
 
 
 def _check_reachable(problem: OptimalProblem, allowed: int) -> None:
