@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -36,6 +37,7 @@ from treewise.tree.tree import Tree
 Ints = npt.NDArray[np.int64]
 
 _MAX_REASON = 10_000  # characters
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half of a pair, which UTF-8 cannot hold
 
 
 class EditedTree:
@@ -300,8 +302,8 @@ class EditedTree:
         words: str = "",
     ) -> Tree:
         """Estimate the tree of a new state and append it, with a step of the history."""
-        if not isinstance(reason, str) or len(reason) > _MAX_REASON:
-            rule = f"must be a text of at most {_MAX_REASON:,} characters."
+        if not isinstance(reason, str) or len(reason) > _MAX_REASON or _SURROGATE.search(reason):
+            rule = f"must be a text of at most {_MAX_REASON:,} characters, in valid Unicode."
             raise ParameterError(rule, parameter="reason", value=reason)
         before, tree = self._losses_of(self._position), self.tree
         at_node = self.tables.losses(tree, node)

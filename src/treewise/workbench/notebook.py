@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from traceback import format_exception
 from typing import Any, ClassVar
 
 import anywidget
@@ -11,7 +10,7 @@ import traitlets
 from treewise.edit.editor import Editor
 from treewise.tree.tree import Tree
 from treewise.workbench.module import module_text, style_text
-from treewise.workbench.session import Session
+from treewise.workbench.session import Session, describe_fault
 
 
 class Workbench(anywidget.AnyWidget):  # type: ignore[misc]  # untyped without the extra
@@ -52,5 +51,5 @@ class Workbench(anywidget.AnyWidget):  # type: ignore[misc]  # untyped without t
             if state is not None:
                 self.state = state
         except Exception as error:
-            answer = {"error": "".join(format_exception(error)[-1:]).strip(), "traceback": format_exception(error)}
+            answer = describe_fault(error)
         self.send({"id": message.get("id") if isinstance(message, dict) else None, "answer": answer})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from treewise.edit.log import edit_steps
 from treewise.errors import ParameterError
 from treewise.formats.model_file.model_file import dumps
 from treewise.tree.tree import Tree
-from treewise.workbench.session import Session, resume
+from treewise.workbench.session import Session, free_name, resume
 
 
 def open_session(
@@ -42,11 +41,14 @@ def open_session(
     held_out = validation if isinstance(validation, Table) else None
     if autosave is not None and autosave.exists():
         resumed = None if fresh else resume(autosave, start, table, validation, options.get("sample_weight"))
-        if resumed is not None and (tree is not None or target in (None, resumed[0].start.target.name)):
-            editor, conflicts = resumed
-            n_edits = len(edit_steps(editor.tree)) - len(edit_steps(editor.start))
-            notes.append(f"continued after {plural(n_edits, 'edit')} of the last session; --fresh begins anew")
-            return Session(editor, table, autosave, output, start, held_out, notes=[*notes, *conflicts])
+        if resumed is not None and (tree is not None or target in (None, resumed.editor.start.target.name)):
+            editor = resumed.editor
+            n_made = len(edit_steps(editor.tree)) - len(edit_steps(editor.start))
+            lacks = f"{n_made} of " if n_made < resumed.n_edits else ""
+            n_edits = f"{lacks}{plural(resumed.n_edits, 'edit')}"
+            notes = [f"continued after {n_edits} of the last session; --fresh begins anew", *resumed.notes]
+            keeps = bool(resumed.conflicts)
+            return Session(editor, table, autosave, output, start, held_out, notes=notes, keeps_earlier=keeps)
     if tree is None:
         if target is None and not table.columns:
             raise ParameterError("name the column to predict.", parameter="target")
@@ -54,16 +56,10 @@ def open_session(
     else:
         editor = Editor(tree, table, validation=validation, sample_weight=options.get("sample_weight"))
     if autosave is not None and autosave.exists():
-        kept = _free_name(autosave)
+        kept = free_name(autosave)
         autosave.replace(kept)
         notes.append(f"the last session {'' if fresh else 'was another one; it '}is kept as {safe(kept.name)}")
     return Session(editor, table, autosave, output, start, held_out, notes=notes)
-
-
-def _free_name(autosave: Path) -> Path:
-    """Return a name for a session that ends: .old, .old-2, …, so that no earlier one is lost."""
-    names = (autosave.with_name(f"{autosave.name}.old{'' if n == 1 else f'-{n}'}") for n in count(1))
-    return next(name for name in names if not name.exists())
 
 
 def _hash_of_start(tree: Tree | None, options: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ Positions are those of the plane: the value less the ``origin`` of its axis.
 from __future__ import annotations
 
 from itertools import product
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -80,10 +81,18 @@ def read_sides(given: Any) -> Sides:
         if not isinstance(side, list) or len(side) != 3 or not isinstance(side[0], str):
             raise ParameterError("a side is a column, its lower and its upper end.", parameter="sides")
         for end in side[1:]:
-            if end is not None and (isinstance(end, bool) or not isinstance(end, int | float) or not np.isfinite(end)):
+            if end is not None and not _is_finite_number(end):
                 raise ParameterError("an end is a number, or nothing.", parameter="sides", value=end)
         sides[side[0]] = (side[1], side[2])
     return sides
+
+
+def _is_finite_number(value: Any) -> bool:
+    """Return whether a value of a message is a number that a float can hold."""
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _number_columns(tree: Tree, node: int) -> list[str]:

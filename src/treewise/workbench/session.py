@@ -10,10 +10,13 @@ import json
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count
 from pathlib import Path
-from typing import Any
+from traceback import format_exception, format_exception_only
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,7 +26,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.edit.alternatives import Alternative
 from treewise.edit.editor import Editor
-from treewise.edit.log import edit_steps
+from treewise.edit.log import ReplayConflict, edit_steps
 from treewise.edit.rectangle import cut_out, propose_splits
 from treewise.edit.replay import replay
 from treewise.edit.state import EditLosses, TableLoss
@@ -68,6 +71,7 @@ class Session:
     notes: list[str] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)  # files, for the message at the end
     unsaved: str = ""  # why the session file does not have the edits
+    keeps_earlier: bool = False  # whether the session file has edits that this session could not make
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _state: dict[str, Any] | None = None  # until the next change
     _alternatives: list[Alternative] = field(default_factory=list)  # as listed last
@@ -83,7 +87,8 @@ class Session:
     @property
     def all_notes(self) -> list[str]:
         """Notes for the user, first of all that edits are not saved."""
-        return [self.unsaved, *self.notes] if self.unsaved else self.notes
+        notes = [self.unsaved, *self.notes] if self.unsaved else list(self.notes)
+        return [*notes, "the next edit keeps the last session in a file of its own"] if self.keeps_earlier else notes
 
     def handle(self, message: Any) -> dict[str, Any]:
         """Answer one message of the page; an error is an answer, too.
@@ -102,14 +107,22 @@ class Session:
             "cut_out": self._cut_out,
             "save": lambda _: self._save(),
         }
+        before = self.editor.tree
         try:
             kind = message.get("do") if isinstance(message, Mapping) else None
             if not isinstance(kind, str) or kind not in handlers:
                 raise ParameterError("the page asked for something unknown.")
             with self._lock:
                 return handlers[kind](message)
-        except TreewiseError as error:
-            return {"error": str(error)}
+        except Exception as error:
+            answer: dict[str, Any] = (
+                {"error": str(error)} if isinstance(error, TreewiseError) else describe_fault(error)
+            )
+            if self.editor.tree is not before:  # a listener failed, not the edit
+                answer["error"] = f"the edit was made, but: {answer['error']}"
+                with suppress(Exception):
+                    answer["state"] = self.state()
+            return answer
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
@@ -185,10 +198,11 @@ class Session:
         if verb == "adopt":
             arguments.pop("number", None)
             arguments["tree"] = self._alternative(given).tree
+        before = self.editor.tree
         try:
             getattr(self.editor, verb)(**arguments)
         except (TypeError, ValueError, OverflowError) as error:
-            if isinstance(error, TreewiseError):
+            if isinstance(error, TreewiseError) or self.editor.tree is not before:
                 raise
             raise ParameterError(f"{verb}: an argument is missing or of the wrong type.") from None
         return {"state": self.state()}
@@ -266,30 +280,65 @@ class Session:
         """Write the edits to the session file, atomically; an edit stays made where that fails, with a note."""
         if self.autosave is None:
             return
-        steps = self.editor.all_steps
-        content = {
-            "format": _FORMAT,
-            "start": self.start,
-            "base": dumps(self.editor.start, complete=True),
-            "steps": [dict(step) for step in steps],
-            "position": len(edit_steps(self.editor.tree)) - len(edit_steps(self.editor.start)),
-        }
         try:
-            write_whole(self.autosave, (json.dumps(content, ensure_ascii=False) + "\n").encode())
+            content = {
+                "format": _FORMAT,
+                "start": self.start,
+                "base": dumps(self.editor.start, complete=True),
+                "steps": [dict(step) for step in self.editor.all_steps],
+                "position": len(edit_steps(self.editor.tree)) - len(edit_steps(self.editor.start)),
+            }
+            data = (json.dumps(content, ensure_ascii=False) + "\n").encode()
+            self._keep_earlier(self.autosave)
+            write_whole(self.autosave, data)
             self._note_written(self.autosave)
             self.unsaved = ""
-        except OSError as error:
+        except (OSError, ValueError) as error:
             self.unsaved = f"this edit is not saved: {str(error).removesuffix(' Nothing was saved.')}"
+
+    def _keep_earlier(self, autosave: Path) -> None:
+        """Copy the session file before the first write, if it has edits that this session could not make."""
+        if not self.keeps_earlier:
+            return
+        kept = free_name(autosave)
+        with suppress(FileNotFoundError):  # removed meanwhile: there is nothing to keep
+            write_whole(kept, autosave.read_bytes())
+            self._note_written(kept)
+            self.notes.append(f"the last session is kept as {safe(kept.name)}")
+        self.keeps_earlier = False
 
     def _note_written(self, path: Path) -> None:
         if path not in self.written:
             self.written.append(path)
 
 
-def resume(
-    path: Path, start: str, data: Any, validation: Any = None, sample_weight: Any = None
-) -> tuple[Editor, list[str]] | None:
-    """Open the editor of a session file again; also return what does not fit the table.
+def free_name(autosave: Path) -> Path:
+    """Return a name for a session that ends: .old, .old-2, …, so that no earlier one is lost."""
+    names = (autosave.with_name(f"{autosave.name}.old{'' if n == 1 else f'-{n}'}") for n in count(1))
+    return next(name for name in names if not name.exists())
+
+
+def describe_fault(error: Exception) -> dict[str, Any]:
+    """Return the answer to a message when something unforeseen happens."""
+    return {"error": "".join(format_exception_only(error)).strip(), "traceback": format_exception(error)}
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """An editor in which the edits of a session file were made again."""
+
+    editor: Editor
+    n_edits: int  # in force when the session ended
+    conflicts: tuple[ReplayConflict, ...]
+
+    @property
+    def notes(self) -> list[str]:
+        """What does not fit the table."""
+        return [f"edit {c.number} ({c.edit} at {c.node}): {c.why}" for c in self.conflicts]
+
+
+def resume(path: Path, start: str, data: Any, validation: Any = None, sample_weight: Any = None) -> Resumed | None:
+    """Open the editor of a session file again.
 
     None if the file cannot be used, or if the hash of what its session began with is another one.
     """
@@ -297,18 +346,19 @@ def resume(
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["format"] != _FORMAT or content["start"] != start:
             return None
-        base, steps, position = loads(content["base"], path.name), content["steps"], int(content["position"])
-        assert isinstance(base, Tree)
+        base, steps, position = loads(content["base"], path.name), content["steps"], content["position"]
+        if not isinstance(base, Tree) or type(position) is not int or not 0 <= position <= len(steps):
+            return None
         checked = loads(dumps(base.with_(history=(*base.history, *steps)), complete=True), path.name)
-        assert isinstance(checked, Tree)
-        result = replay(base, edit_steps(checked)[len(edit_steps(base)) :], data, validation, sample_weight)
-    except (OSError, ValueError, KeyError, TypeError, AssertionError):
+        checked_steps = edit_steps(cast(Tree, checked))[len(edit_steps(base)) :]
+        result = replay(base, checked_steps, data, validation, sample_weight)
+    except (OSError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         return None
-    n_made = len(steps) - sum(not conflict.was_made for conflict in result.conflicts)
-    for _ in range(n_made - position):
-        if result.editor.can_undo:
+    refused = {conflict.number for conflict in result.conflicts if not conflict.was_made}
+    for number in range(position + 1, len(checked_steps) + 1):
+        if number not in refused:
             result.editor.undo()
-    return result.editor, [f"edit {c.number} ({c.edit} at {c.node}): {c.why}" for c in result.conflicts]
+    return Resumed(result.editor, position, result.conflicts)
 
 
 def _integer(message: Mapping[str, Any], name: str) -> int:

@@ -323,6 +323,7 @@ def test_regression_and_costs():
         (lambda e: e.redo(), "nothing to redo"),
         (lambda e: e.split(0, reason=3), "reason=3: must be a text"),
         (lambda e: e.split(0, reason="x" * 10_001), "at most 10,000 characters"),
+        (lambda e: e.split(0, reason="half a pair: \udc80"), "in valid Unicode"),
     ],
 )
 def test_errors_say_what_to_do(call, message):

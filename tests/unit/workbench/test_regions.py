@@ -93,11 +93,20 @@ def test_what_cannot_be_cut_out_changes_nothing(session):
     None, [], [[]], [["bill_length_mm", 1]], [["bill_length_mm", "x", 2]], [["bill_length_mm", True, 2]],
     [["nothing", 1, 2]],
     [["island", 1, 2]], [["species", 1, 2]], [[1, 2, 3]], [["bill_length_mm", float("nan"), 2]], [BOX[0]] * 3,
+    [["bill_length_mm", 10**400, None]],
 ])  # fmt: skip
 def test_messages_that_are_no_rectangle_are_refused(session, sides):
     for verb in ("propose", "cut_out"):
         assert "error" in session.handle({"do": verb, "node": 0, "sides": sides})
     assert session.editor.tree.n_leaves == 1
+
+
+def test_ends_beyond_64_bits_are_numbers(session):
+    for name in ("bill_length_mm", "flipper_length_mm"):
+        sides = [[name, -(2**70), 2**70]]
+        assert "no side of the rectangle" in session.handle({"do": "cut_out", "node": 0, "sides": sides})["error"]
+    whole = session.handle({"do": "propose", "node": 0, "sides": sides})
+    assert (whole["rows"], whole["sides"]) == (342, [])
 
 
 def test_the_areas_are_those_of_the_leaves(session):

@@ -188,12 +188,106 @@ def test_a_session_continues_only_what_began_alike(opened, tmp_path):
     assert "another one" in opened().notes[0]
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": "treewise session 1", "base": 3}', "\x00" * 99])
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", '{"format": "treewise session 1", "base": 3}', "\x00" * 99, "[" * 100_000]
+)
 def test_a_damaged_session_file_is_kept_and_a_new_session_begins(opened, tmp_path, content):
     path = tmp_path / "penguins.treewise-session.json"
     path.write_text(content)
     assert opened().editor.tree.n_leaves == 1
     assert (tmp_path / "penguins.treewise-session.json.old").read_text() == content
+
+
+def test_a_session_file_of_other_values_is_kept(opened, tmp_path):
+    path = tmp_path / "penguins.treewise-session.json"
+    edit(opened(), "split", node=0)
+    content = json.loads(path.read_text())
+    for name, value in (("position", 7), ("position", -1), ("position", "1"), ("base", "[" * 100_000), ("steps", [[]])):
+        path.write_text(json.dumps({**content, name: value}))
+        assert "was another one" in opened().notes[0], (name, value)
+        assert not path.exists()
+
+
+ROWS = {"x": [1, 2, 3, 4, 5, 6], "z": [1, 1, 2, 2, 3, 3], "y": list("aabbab")}
+RENAMED = {("w" if name == "x" else name): cells for name, cells in ROWS.items()}
+
+
+def test_edits_that_do_not_fit_a_changed_table_are_kept(opened, tmp_path):
+    path = tmp_path / "penguins.treewise-session.json"
+    session = opened(target="y", table=ROWS, validation=None)
+    edit(session, "split", node=0, column="x", at=2.5)
+    edit(session, "split", node=2, column="x", at=4.5)
+    edit(session, "relabel", node=1, label="b")
+    before = path.read_bytes()
+    for _ in range(2):  # to look is not to edit
+        session = opened(target="y", table=RENAMED, validation=None)
+        assert session.notes[0].startswith("continued after 0 of 3 edits of the last session")
+        assert session.all_notes[-1] == "the next edit keeps the last session in a file of its own"
+        assert path.read_bytes() == before
+    state = edit(session, "lock", what="z")
+    assert state["notes"][-1] == "the last session is kept as penguins.treewise-session.json.old"
+    edit(session, "unlock", what="z")
+    assert path.with_name(f"{path.name}.old").read_bytes() == before
+    assert not path.with_name(f"{path.name}.old-2").exists()
+    assert len(json.loads(path.read_text())["steps"]) == 2
+    assert opened(target="y", table=RENAMED, validation=None).notes[0].startswith("continued after 2 edits")
+
+
+def test_an_undone_edit_stays_undone_where_others_do_not_fit(opened):
+    session = opened(target="y", table=ROWS, validation=None)
+    edit(session, "lock", what="z")
+    edit(session, "split", node=0, column="x", at=2.5)
+    edit(session, "unlock", what="z")
+    edit(session, "forbid", column="z")
+    edit(session, "undo")
+    again = opened(target="y", table=RENAMED, validation=None)
+    assert again.notes[0].startswith("continued after 2 of 3 edits")
+    assert (again.editor.locked_columns, again.editor.forbidden) == ((), ())
+    assert [step["edit"] for step in again.editor.all_steps] == ["lock", "unlock", "forbid"]
+    again.editor.redo()
+    assert again.editor.forbidden == ("z",)
+
+
+def test_a_reason_with_half_a_surrogate_pair_is_refused(opened):
+    session = opened()
+    for message in (
+        {"do": "edit", "verb": "split", "with": {"node": 0, "reason": "\ud800"}},
+        {"do": "cut_out", "node": 0, "sides": [["bill_length_mm", None, 40]], "reason": "\ud800"},
+    ):
+        sent = {"content": json.dumps(message), "headers": {"content-type": "application/json"}}
+        answer = ask(make_app(session, TOKEN), "POST", "/ask", **sent)
+        assert "in valid Unicode" in answer.json()["error"]
+    assert not session.editor.all_steps
+
+
+def test_an_edit_that_no_file_can_hold_is_made_and_says_so(opened, tmp_path):
+    session = opened()
+    session.start = "\ud800"
+    state = edit(session, "split", node=0)
+    assert state["notes"][0].startswith("this edit is not saved: ")
+    assert state["autosave"] is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_edit_is_made_though_a_listener_fails(opened):
+    session = opened()
+
+    def fail():
+        raise ValueError("a listener failed")
+
+    session.editor.on_change.append(fail)
+    answer = session.handle({"do": "edit", "verb": "split", "with": {"node": 0}})
+    assert answer["error"] == "the edit was made, but: ValueError: a listener failed"
+    assert len(answer["state"]["ids"]) == 3
+    assert opened().editor.tree == session.editor.tree
+
+
+def test_what_is_unforeseen_is_an_answer(opened, monkeypatch):
+    session = opened()
+    monkeypatch.setattr(session.editor, "rows", lambda node: 1 / node)
+    answer = ask(make_app(session, TOKEN), "POST", "/ask", json={"do": "rows", "node": 0}).json()
+    assert answer["error"] == "ZeroDivisionError: division by zero"
+    assert "Traceback" in answer["traceback"][0]
 
 
 @pytest.mark.parametrize(
