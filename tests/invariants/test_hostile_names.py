@@ -121,6 +121,10 @@ COMMANDS = {
     "export": [f"export m.json --format {form}" for form, each in FORMATS.items() if each.reads == "tree"],
     "verify": ["export m.json -o m.py", "verify m.json m.py {data} --rows 20"],
     "optimal": ["optimal {data} --target {target} --max-depth 1 --alternatives 2"],
+    "check-certificate": [
+        "optimal {data} --target {target} --max-depth 1 --certificate proof.json",
+        "check-certificate proof.json {data}",
+    ],
     "stump": ["stump {data} --target {target}", "stump {data} --target {target} --format csv"],
     "distill": ["distill m.json {data} --max-depth 2 --folds 2"],
     "extend": ["extend many.json {data} --trees 1 -o more.json"],
@@ -258,6 +262,10 @@ def test_every_public_method_of_a_tree_is_thought_of():
         *("log_likelihood", "split", "with_split", "rows", "refit", "prune", "steps", "save", "to_frame"),
         *("score", "with_display", "displayed", "round_thresholds"),
         "stored_encodings",
+        # numbers alone, under scikit-learn's names: tree/flat_view.py
+        *("children_left", "children_right", "feature", "threshold", "missing_go_to_left", "value", "impurity"),
+        *("n_node_samples", "weighted_n_node_samples", "node_count", "max_depth", "n_features", "n_outputs"),
+        *("n_classes", "max_n_classes", "to_sklearn"),
         "draw_steps",  # its page with hostile names: tests/unit/show/test_slides.py
     }
     own = {name for name in set(dir(Tree)) - set(vars(TreeStructure)) if not name.startswith("_")}

@@ -93,7 +93,7 @@ class Problem:
         """The rows that count: weight 0 is as good as absent."""
         return [row for row, weight in enumerate(self.weights) if weight > 0]
 
-    def at(self, rows: Rows) -> Problem:
+    def with_node_scale(self, rows: Rows) -> Problem:
         """Return the problem with y as a node of these rows takes them: as they are where all fit in 61 bits.
 
         Where they do not, they are rounded to a unit 61 bits below the table's largest |y|; a node whose own are

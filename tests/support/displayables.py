@@ -61,6 +61,9 @@ RESULTS = {
     "smallest": lambda tree, data: tw.smallest(data, tree.target.name, error=1.0),
     "alternatives": lambda tree, data: tw.optimal(data, tree.target.name, max_depth=1).alternatives(2),
     "optimal": lambda tree, data: tw.optimal(data, tree.target.name, max_depth=1),
+    "sizes of optimal trees": lambda tree, data: (
+        tw.optimal(data, tree.target.name, max_depth=1, pruning={"method": "cv", "folds": 2}).sizes
+    ),
     "ensemble": lambda tree, data: ensemble_of([tree, tree.prune(max_depth=1)]),
     "ensemble.importances": lambda tree, data: ensemble_of([tree, tree.prune(max_depth=1)]).importances(),
     "ensemble.agreement": lambda tree, data: ensemble_of([tree, tree.prune(max_depth=1)]).agreement(data),

@@ -17,6 +17,12 @@ def load(name):
     return module
 
 
+@pytest.fixture(autouse=True)
+def restored_environment(monkeypatch):
+    """The tools set TREEWISE_VERIFY for the rest of the process."""
+    monkeypatch.setenv("TREEWISE_VERIFY", "0")
+
+
 targets = load("targets")
 reduce = load("reduce")
 

@@ -142,6 +142,7 @@ def _users_folder() -> Path:
 
 def _take_folder(parent: Path, name: str) -> tuple[Path, int]:
     """Return a folder that no other process uses, of this name if it is free, and the descriptor of its lock."""
+    last = OSError(errno.EAGAIN, "other processes use the folders")
     for _ in range(_ATTEMPTS):
         try:
             parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -149,6 +150,9 @@ def _take_folder(parent: Path, name: str) -> tuple[Path, int]:
             path.mkdir(mode=0o700, exist_ok=True)
             lock_file = os.open(path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
         except FileNotFoundError:  # removed meanwhile, by the process that used it
+            continue
+        except FileExistsError as error:  # likewise, after mkdir found it; or it is no folder
+            last = error
             continue
         try:
             if not _lock(lock_file):  # another process reads the same files
@@ -158,7 +162,7 @@ def _take_folder(parent: Path, name: str) -> tuple[Path, int]:
         except FileNotFoundError:  # removed between the two calls
             pass
         os.close(lock_file)
-    raise OSError(errno.EAGAIN, "other processes use the folders")
+    raise last
 
 
 def _lock(lock_file: int) -> bool:

@@ -302,6 +302,7 @@ def test_the_bound_of_boosting_stands_only_beside_the_error_it_bounds():
     assert [s.bound for s in ensemble.first(3).stages(own)] == bounds[:3]
     without = {name: cells for name, cells in own.items() if name != "y"}
     assert [s.bound for s in ensemble.stages(without, own["y"])] == bounds  # the answers as an array
+    assert [s.bound for s in ensemble.stages({name: cells[::-1] for name, cells in own.items()})] == bounds  # any order
     weighed = [
         tw.adaboost(own, "y", ignore=["score"], n_estimators=5, **how)
         for how in ({"sample_weight": np.arange(60.0) + 1}, {"class_weight": "balanced"}, {"priors": [0.8, 0.1, 0.1]})
@@ -309,7 +310,7 @@ def test_the_bound_of_boosting_stands_only_beside_the_error_it_bounds():
     by_column = tw.adaboost({**own, "w": np.arange(60) + 1.0}, "y", ignore=["score"], n_estimators=5, sample_weight="w")
     elsewhere = [
         ensemble.stages(other),
-        ensemble.stages({name: cells[::-1] for name, cells in own.items()}),
+        ensemble.stages({name: cells[1:] for name, cells in own.items()}),
         ensemble.stages(own, sample_weight=np.arange(60.0)),
         ensemble.stages(own, own["y"][::-1]),
         by_column.stages({**own, "w": np.arange(60) + 1.0}),
