@@ -56,7 +56,10 @@ def certificate_of(result: OptimalResult) -> dict[str, Any]:
     }
     cells = {encoding.name: _cells(training_set, i) for i, encoding in enumerate(training_set.encodings)}
     cells[training_set.target.name] = _targets(training_set)
-    checker = Checker(facts | {"used": None}, cells)
+    try:
+        checker = Checker(facts | {"used": None}, cells)
+    except CertificateError as refusal:
+        raise DataError(f"No certificate can be written: {safe(str(refusal))}.") from None
     if checker.orders and not np.array_equal(np.array(checker.orders)[:, checker.group_of], problem.ranks):
         raise AssertionError("the checker reads the columns otherwise")
     rows, limits = list(range(len(checker.vectors))), (problem.max_depth, problem.max_leaf_nodes)
@@ -104,7 +107,7 @@ class CertificateCheck:
     stumps: int = 0  # trees of depth one that were compared with all others
 
     def in_words(self) -> str:
-        """Say in a sentence what is proven."""
+        """Say in a sentence what is proven, and in the lines below it about what: rows, costs, tests, tree."""
         return self.conclusion
 
 
@@ -279,7 +282,7 @@ class _Prover:
         whole = [shallow, self.prove(rows, depth - 1, leaves, shallow)]
         for order, rank in enumerate(checker.orders):
             cuts, reaches, start, end = checker.cuts_of(rows, order, shallow)
-            for share in leaf_shares(depth, leaves):
+            for share in leaf_shares(depth, leaves, len(rows)):
                 spans, entries = [(0, len(cuts), start, end)], []
                 while spans:
                     low, high, before, after = spans.pop()
