@@ -176,7 +176,7 @@ class FlatView(TreeStructure):
     def to_sklearn(self) -> Any:
         """Return the tree as a fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor`` of scikit-learn.
 
-        For tools that accept these classes only: ``plot_tree``, ``export_text``, dtreeviz, shap's ``TreeExplainer``,
+        For tools that accept these classes only: ``plot_tree``, ``export_text``, shap's ``TreeExplainer``,
         converters. Only for trees of thresholds on numbers; columns keep their order, the tree's, and their names.
         scikit-learn rounds rows to float32 before it compares them: predictions are equal for every row that float32
         represents exactly, and for other rows unless a threshold lies between a value and its rounding.

@@ -25,7 +25,7 @@ def explore(
     autosave: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Workbench:
-    """Grow, question and correct a tree on a page in a notebook: Jupyter, VS Code, Colab or marimo.
+    """Grow, question and correct a tree on a page in a notebook: Jupyter, marimo or another host of anywidget.
 
     The page is that of ``treewise explore``, the verbs are those of ``Editor``. Needs
     ``pip install "treewise[notebook]"``.
