@@ -279,3 +279,12 @@ def test_the_conclusion_names_no_tests_where_all_are_searched():
 def test_the_smallest_tree_names_the_tests_that_are_searched():
     words = tw.smallest(many_levels(), "y", error=0.2).in_words()
     assert words.startswith("No tree that compares one level of c with the others, with a training error of at most")
+
+
+def test_of_equally_good_trees_of_a_size_the_first_counts():
+    """Greedy growth by entropy takes z; x, first of the columns, misclassifies as few rows."""
+    table = {"x": [0, 0, 1, 1, 1, 1, 1, 1, 1, 1], "z": [0, 0, 0, 0, 1, 1, 1, 1, 1, 1], "y": list("aaabbbbbbb")}
+    result = tw.optimal(table, "y", max_depth=1)
+    assert result.greedy[0].split.column == "z"
+    assert result.tree[0].split.column == "x"
+    assert result.objective == result.greedy_objective

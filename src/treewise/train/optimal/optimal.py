@@ -372,7 +372,7 @@ def solve(
         "proven": bool(is_proven),
     }
     n_leaves = sum(order < 0 for order, _ in found_tree["nodes"])
-    if n_leaves and (cost, n_leaves) < (known_cost, known.n_leaves):
+    if n_leaves and (cost, n_leaves) <= (known_cost, known.n_leaves):
         tree = build_tree(problem, found_tree["nodes"], details)
     else:
         tree, cost = _record(known, problem, details), known_cost
