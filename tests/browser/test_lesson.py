@@ -6,7 +6,7 @@ import pytest
 
 import treewise as tw
 from tests.support.hostile_names import BATCHES
-from tests.unit.workbench.test_lesson import grown_at_random, hostile_table
+from tests.unit.workbench.test_lesson import grown_at_random, hostile_table, table_of_three
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +120,14 @@ def test_greedy_and_best_trees_are_shown(start, penguins):
     assert [page.locator("#tree .node").count(), tile(here, "lost")] == mine
 
 
+def test_the_grade_names_the_depth_of_the_trees_it_compares(start):
+    here = start(tw.lesson(table_of_three(), "t", max_depth=2))
+    here.page.click("#lesson-finish")
+    assert "at most 1 leaf and depth 2" in here.page.locator("#grade-verdict").inner_text()
+    for name in ("greedy", "best"):
+        assert f"{name}, at most 1 leaf and depth 2" in here.page.locator(f"#grade-{name}").inner_text()
+
+
 def test_by_keyboard_alone(start, admissions):
     here = start(admissions)
     page = here.page
@@ -159,6 +167,18 @@ def test_on_a_telephone(start, penguins):
     heights = "it => [it.id || it.className, it.getBoundingClientRect().height]"
     sizes = page.evaluate(f"[...document.querySelectorAll('button:not(.small), select, .choice')].map({heights})")
     assert [name for name, height in sizes if 0 < height < 39] == []
+
+
+def test_the_tree_is_centred_when_the_width_changes(start, admissions):
+    page = start(admissions, width=700, height=844).page
+    margins = """() => {
+      const canvas = document.querySelector('#tree').getBoundingClientRect();
+      const node = document.querySelector('#tree .node').getBoundingClientRect();
+      return [node.left - canvas.left, canvas.right - node.right];
+    }"""
+    for width in (390, 800):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.wait_for_function(f"() => {{ const [a, b] = ({margins})(); return Math.abs(a - b) < 12; }}", timeout=5_000)
 
 
 def test_what_was_grown_is_there_after_closing_the_page(start, admissions, tmp_path):

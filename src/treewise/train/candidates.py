@@ -30,7 +30,7 @@ from treewise.tree.arrays import KIND_NUMBERS
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Presence, Split, Subset, Threshold, midpoint, midpoint_int
 
 Rows = npt.NDArray[np.int64]
-_MAX_EXHAUSTIVE_LEVELS = 10  # with more than two classes, all subsets of up to this many levels are tried
+MAX_EXHAUSTIVE_LEVELS = 10  # with more than two classes, all subsets of up to this many levels are tried
 _MAX_RATE_ORDERS = 64  # beyond that, levels are ordered by the rates of this many classes, so that time stays linear
 
 # The rank of a kind among equally good candidates of a column; the presence test comes last.
@@ -185,7 +185,7 @@ def _partition_by_subset(column: ColumnAtNode) -> Iterator[ValuePartition]:
     beyond that, the prefixes of the orders by the rates of the 64 heaviest classes of the node (a heuristic).
     """
     values = column.value_stats
-    if len(column.training_set.target.classes) > 2 and len(values) <= _MAX_EXHAUSTIVE_LEVELS:
+    if len(column.training_set.target.classes) > 2 and len(values) <= MAX_EXHAUSTIVE_LEVELS:
         for mask in range(1, 1 << max(0, len(values) - 1)):
             # Bit j of the mask moves value j + 1 to the other side; the first value stays.
             yield _subset_partition(column, mask, [i == 0 or not mask >> (i - 1) & 1 for i in range(len(values))])

@@ -154,6 +154,40 @@ def test_what_a_lesson_cannot_do_is_said():
             lesson.grade(choices)
 
 
+def table_of_sets(levels):
+    """A table of two columns, whose target is whether just one of them is in a set of levels."""
+    rng = np.random.default_rng(0)
+    c, d = (rng.choice(list(levels), 300) for _ in range(2))
+    differ = np.isin(c, list(levels[::2])) ^ np.isin(d, list(levels[: len(levels) // 2]))
+    return {"c": c.tolist(), "d": d.tolist(), "t": np.where(differ, "p", "q").tolist()}
+
+
+def test_nothing_is_proven_about_sets_that_are_not_searched():
+    """Three sets divide these rows without an error; a lesson does not offer every set of ten levels."""
+    lesson = tw.lesson(table_of_sets("abcdefghij"), "t", max_depth=2)
+    assert lesson.trees[3].lost > 0
+    assert [tree.is_proven for tree in lesson.trees] == [True, False, False, False]
+    assert "The levels of c, d are divided by their share of q, not into every set." in lesson.scope
+    few = tw.lesson(table_of_sets("abcdefgh"), "t", max_depth=2)
+    assert (few.trees[3].lost, few.trees[3].is_proven) == (0, True)
+    assert "by their share of q or as in the best trees, not into every set." in few.scope
+    assert "divided by" not in tw.lesson("penguins", "species", max_depth=2, budget=40).scope
+
+
+def table_of_three():
+    """A table whose target is whether three columns are 1: four leaves, but of depth three."""
+    rows = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 4
+    return dict(zip("abc", map(list, zip(*rows, strict=True)), strict=True)) | {"t": ["np"[all(row)] for row in rows]}
+
+
+def test_what_is_proven_is_proven_of_a_depth():
+    lesson = tw.lesson(table_of_three(), "t", max_depth=2)
+    grade = lesson.grade(lesson.trees[3].choices)
+    assert (grade.is_proven, grade.max_depth) == (True, 2)
+    assert grade.best_lost > tw.optimal(table_of_three(), "t", max_depth=3, max_leaf_nodes=4).objective == 0
+    assert tw.lesson(table_of_three(), "t").grade([None]).max_depth is None
+
+
 def test_weights_count(tmp_path):
     table = {"a": [1, 2, 3, 4], "t": ["p", "p", "q", "q"], "w": [1, 5, 1, 1]}
     lesson = tw.lesson(table, "t", sample_weight="w")

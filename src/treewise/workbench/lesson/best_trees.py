@@ -21,7 +21,7 @@ from treewise.predict.predict import find_leaves, subtree_sizes
 from treewise.train.candidates import Rows
 from treewise.train.grow import grow_training_set
 from treewise.train.optimal.optimal import solve
-from treewise.train.optimal.problem import OptimalProblem, with_searchable_splits
+from treewise.train.optimal.problem import OptimalProblem, unsearched_columns, with_searchable_splits
 from treewise.train.training_set import TrainingSet
 from treewise.tree.splits import Split
 from treewise.tree.tree import Tree
@@ -89,12 +89,17 @@ def _most_leaves(depth: int | None) -> int:
 
 
 def can_be_optimal(training_set: TrainingSet) -> bool:
-    """Tell whether ``treewise.optimal`` compares the trees of a lesson: tests of two branches, no limits on leaves."""
+    """Tell whether ``treewise.optimal`` compares all trees of a lesson: tests of two branches, no limits on leaves.
+
+    A column of many levels has more sets than it compares, and than a lesson offers.
+    """
     settings = training_set.settings.non_default_values()
     limits = {"min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "sufficient_accuracy"}
     limits |= {"min_impurity_decrease", "alpha"}
     kinds = {kind for column in training_set.split_kinds for kind in column}
-    return "multiway" not in kinds and training_set.settings.missing == "learn" and not limits & settings.keys()
+    if "multiway" in kinds or training_set.settings.missing != "learn" or limits & settings.keys():
+        return False
+    return not unsearched_columns(with_searchable_splits(training_set))
 
 
 def splits_with_rows(tree: Tree, training_set: TrainingSet) -> list[tuple[Split, Rows]]:

@@ -17,9 +17,10 @@ from treewise._lib.text import plural, safe
 from treewise.data.table import Table, read
 from treewise.errors import DataError, ParameterError, join_few
 from treewise.explain.trace.nodes import TraceView
+from treewise.train.candidates import MAX_EXHAUSTIVE_LEVELS
 from treewise.train.grow import DISPLAY, OnPrepared, prepare
 from treewise.train.training_set import TrainingSet
-from treewise.workbench.lesson.best_trees import BestTree, OptimalSplits, compare_sizes
+from treewise.workbench.lesson.best_trees import BestTree, OptimalSplits, can_be_optimal, compare_sizes
 from treewise.workbench.lesson.situations import MAX_BRANCHES, Situations, enumerate_situations
 
 MAX_ROWS = 2_000
@@ -39,7 +40,8 @@ class LessonGrade:
     given_up: float  # gain per row of the table, summed over the splits, beside the best test at each
     greedy_lost: float  # of the greedy tree of at most as many leaves
     best_lost: float  # of the best tree of at most as many leaves
-    is_proven: bool  # no tree of that size does better than ``best_lost``
+    is_proven: bool  # no tree of at most as many leaves and ``max_depth`` does better than ``best_lost``
+    max_depth: int | None  # of the trees that are compared; None is any
 
     @property
     def is_best(self) -> bool:
@@ -56,7 +58,8 @@ class Lesson:
     >>> len(lesson.situations), lesson.situations[0].tests[0].formula
     (45, '1 − [4/12·H(0/4) + 5/12·H(3/5) + 3/12·H(3/3)]')
     >>> lesson.grade([0, None, None, None])                                   # GPA, and nothing below it
-    LessonGrade(leaves=3, lost=2, splits=1, best_splits=1, given_up=0.0, greedy_lost=2, best_lost=2, is_proven=False)
+    LessonGrade(leaves=3, lost=2, splits=1, best_splits=1, given_up=0.0, greedy_lost=2, best_lost=2,
+    is_proven=False, max_depth=None)
     """
 
     table: str
@@ -115,7 +118,7 @@ class Lesson:
         lost = int(lost) if lost == int(lost) else lost
         return LessonGrade(
             leaves, lost, n_splits, n_best, given_up, tree.greedy_lost, best_lost,
-            tree.is_proven and leaves <= len(self.trees),
+            tree.is_proven and leaves <= len(self.trees), self.situations.limits.depth,
         )  # fmt: skip
 
     @property
@@ -128,13 +131,28 @@ class Lesson:
         """
         limits, n = self.situations.limits, plural(len(self.situations), "situation")
         tests = "every test" if limits.tests is None else f"up to {plural(limits.tests, 'test')}"
+        sets = self._sets_in_words()
         if limits.depth is None:
-            return f"Everything that can be reached is here: {n}, {tests} of every column."
+            return f"Everything that can be reached is here: {n}, {tests} of every column.{sets}"
         further = "" if limits.tests is None else ", its best one among them"
         if limits.tests is not None and any(tree.is_proven and tree.lost for tree in self.trees[1:]):
             further += ", and the tests of the best trees"
         beyond = "deeper trees" if limits.tests is None else "other tests and deeper trees"
-        return f"Computed to depth {limits.depth}: {n}, {tests} of every column at a node{further}. Not here: {beyond}."
+        computed = f"{n}, {tests} of every column at a node{further}"
+        return f"Computed to depth {limits.depth}: {computed}. Not here: {beyond}.{sets}"
+
+    def _sets_in_words(self) -> str:
+        """Say which sets of levels are offered, if not all."""
+        is_ordered, names = len(self.classes) < 3, list[str]()  # else all sets of few levels are listed
+        for encoding, kinds in zip(self.training_set.encodings, self.training_set.split_kinds, strict=True):
+            if "subset" in kinds and len(encoding.levels) > (2 if is_ordered else MAX_EXHAUSTIVE_LEVELS):
+                names.append(safe(encoding.name))
+        if not names:
+            return ""
+        centre = self.training_set.criterion.centre
+        by = centre if self.task == "regression" else f"share of {self.classes[-1] if is_ordered else 'a class'}"
+        besides = " or as in the best trees" if can_be_optimal(self.training_set) else ""
+        return f" The levels of {join_few(names)} are divided by their {by}{besides}, not into every set."
 
     def to_html(self) -> str:
         """Return the page: one file that works without a server.

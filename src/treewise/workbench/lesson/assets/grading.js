@@ -85,7 +85,7 @@ class StudentTree {
     const { trees } = lesson, isLarger = grade.leaves > trees.length, tree = trees[Math.min(grade.leaves, trees.length) - 1];
     return {
       ...grade, greedy_lost: tree.greedy_lost, best_lost: isLarger ? Math.min(tree.lost, lesson.lost_at_least) : tree.lost,
-      is_proven: tree.is_proven && !isLarger,
+      is_proven: tree.is_proven && !isLarger, max_depth: lesson.depth,
     };
   }
 }

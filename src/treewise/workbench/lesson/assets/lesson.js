@@ -12,6 +12,18 @@ class LessonPage {
     document.addEventListener("keydown", (event) => this.key(event));
     this.show();
     this.select(this.nextOpen(-1) ?? 0);
+    this.followWidth();
+  }
+
+  // A telephone that is turned, or a window that is resized: the tree fits the new width.
+  followWidth() {
+    let last = this.canvas.clientWidth;
+    new ResizeObserver(() => {
+      if (this.canvas.clientWidth === last) return;
+      last = this.canvas.clientWidth;
+      this.picture.fit();
+      this.picture.panInto(this.selected);
+    }).observe(this.canvas);
   }
 
   // -- the frame ------------------------------------------------------------------------------------------------------
@@ -210,16 +222,17 @@ class LessonPage {
   showGrade() {
     this.showOwn();
     const { lesson } = this, grade = this.tree.grade(), tree = lesson.trees[Math.min(grade.leaves, lesson.trees.length) - 1], size = plural(grade.leaves, "leaf", "leaves");
+    const within = grade.max_depth === null ? size : `${size} and depth ${grade.max_depth}`;
     const text = (lost) => (this.isNumber ? this.lossText(lost) : `${this.lossText(lost)} of ${formatCount(lesson.situations[0].weight)}`);
     const isBest = grade.lost <= grade.best_lost * (1 + 1e-9), beats = grade.lost < grade.greedy_lost * (1 - 1e-9), equals = !beats && grade.lost <= grade.greedy_lost * (1 + 1e-9);
-    const verdict = isBest ? `No tree of at most ${size} ${grade.is_proven ? "does better: proven" : "of this lesson does better"}.`
-      : `${beats ? "Better than" : equals ? "As good as" : "Not as good as"} the greedy tree; the best tree of at most ${size} does better${grade.is_proven ? "" : " (of those in this lesson)"}.`;
+    const verdict = isBest ? `No tree of at most ${within} ${grade.is_proven ? "does better: proven" : "of this lesson does better"}.`
+      : `${beats ? "Better than" : equals ? "As good as" : "Not as good as"} the greedy tree; the best tree of at most ${within} does better${grade.is_proven ? "" : " (of those in this lesson)"}.`;
     const line = (id, name, lost, choices) => element("tr", { id: `grade-${id}` }, element("td", {}, name), element("td", { class: "number" }, text(lost)),
       element("td", {}, ...(choices ? [element("button", { type: "button", class: "small", onclick: () => this.showOther(name, choices) }, "show")] : [])));
     const up = grade.given_up > 1e-12 ? ` The others gave up ${formatSpread(grade.given_up)}${lesson.unit ? ` ${lesson.unit}` : ""} of gain ${lesson.per === "row" ? "per row of the table" : "in all"}.` : "";
     this.grade.replaceChildren(element("h2", {}, "Your grade"), element("p", { class: `verdict ${isBest ? "right" : "wrong"}`, id: "grade-verdict" }, `${isBest ? "✓ " : ""}${verdict}`),
       element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, element("th", {}, "tree"), element("th", { class: "number" }, this.isNumber ? "mean squared error" : "wrong"), element("th", {}, ""))),
-        element("tbody", {}, line("own", `yours, ${size}`, grade.lost), line("greedy", `greedy, at most ${size}`, grade.greedy_lost, tree.greedy_choices), line("best", `best, at most ${size}${grade.is_proven ? ", proven" : ""}`, grade.best_lost, grade.best_lost === tree.lost ? tree.choices : null)))),
+        element("tbody", {}, line("own", `yours, ${size}`, grade.lost), line("greedy", `greedy, at most ${within}`, grade.greedy_lost, tree.greedy_choices), line("best", `best, at most ${within}${grade.is_proven ? ", proven" : ""}`, grade.best_lost, grade.best_lost === tree.lost ? tree.choices : null)))),
       element("p", {}, `Tests of yours that are the best at their node: ${grade.best_splits} of ${grade.splits}.${up}`),
       element("p", { class: "muted" }, "The greedy tree takes the largest gain at every node. The best tree is chosen as a whole, by the rows it gets wrong; on new rows it need not be better."));
     this.grade.hidden = false;
