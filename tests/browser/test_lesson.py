@@ -6,7 +6,7 @@ import pytest
 
 import treewise as tw
 from tests.support.hostile_names import BATCHES
-from tests.unit.workbench.test_lesson import grown_at_random, hostile_table, table_of_three
+from tests.support.lessons import grown_at_random, hostile_table, table_of_three
 
 
 @pytest.fixture(scope="module")

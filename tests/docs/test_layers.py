@@ -146,6 +146,28 @@ def test_only_the_table_knows_dataframes():
             assert not names & libraries, f"{path.name} imports {names & libraries}"
 
 
+def test_no_test_imports_another():
+    """What tests share is in ``tests/support``: a test can be read, moved and deleted by itself."""
+    tests = Path(__file__).parents[1]
+    actual, n_imports = [], 0
+    for path in sorted(tests.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                parent = ".".join(path.relative_to(tests.parent).parts[: -node.level]) if node.level else ""
+                module = f"{parent}.{node.module or ''}".strip(".")
+                names = [f"{module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            own = [name for name in names if name.startswith("tests.")]
+            n_imports += len(own)
+            shown = path.relative_to(tests).as_posix()
+            actual += [f"{shown}: {name}" for name in own if re.search(r"\.test_\w+\.?", name)]
+    assert n_imports > 300
+    assert actual == []
+
+
 def loaded(code):
     """Names of the top-level modules loaded after running some code in a new interpreter."""
     completed = subprocess.run(

@@ -12,38 +12,12 @@ import pytest
 
 import treewise as tw
 from tests.support.criteria import WITH_ENGINES
-from tests.support.engines import NO_SUBTREES, differing_arrays, grow_arrays
+from tests.support.engines import WAYS, differing_arrays, grow_arrays
 from tests.support.random_problems import random_options, random_table
 from treewise.errors import ParameterError
 from treewise.train import grow as growth
 
 TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
-WAYS = {
-    "drawn columns": {},
-    "drawn columns, counted": {"bitset_rows": 2},
-    "drawn columns without bounds": {"use_bounds": False},
-    "random cuts one column at a time": {"subtree_cells": 0},
-    "subtrees": {"use_forest_engine": False},
-    "subtrees without bounds": {"use_forest_engine": False, "use_bounds": False},
-    "histograms to the end": {**NO_SUBTREES, "histogram_rows": 2},
-    "histograms, then subtrees": {
-        "use_forest_engine": False,
-        "subtree_cells": 0,
-        "subtree_rows": 8,
-        "histogram_rows": 2,
-    },
-    "histograms without bounds": {**NO_SUBTREES, "histogram_rows": 2, "use_bounds": False},
-    "histograms without subtraction": {**NO_SUBTREES, "histogram_rows": 2, "subtract_histograms": False},
-    "all off": {**NO_SUBTREES, "histogram_rows": 2, "subtract_histograms": False, "use_bounds": False},
-    "sorted anew at every node": {**NO_SUBTREES, "histogram_rows": 2**40},
-    "three threads": {
-        "use_forest_engine": False,
-        "subtree_cells": 0,
-        "subtree_rows": 8,
-        "histogram_rows": 2,
-        "n_jobs": 3,
-    },
-}
 
 
 @pytest.mark.parametrize("way", WAYS)

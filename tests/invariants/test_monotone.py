@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.invariants.test_engines import WAYS
-from tests.support.engines import grow_arrays
+from tests.support.engines import WAYS, grow_arrays
 from treewise.train.grow import prepare
 from treewise.tree.arrays import Arrays
 from treewise.tree.tree import Tree

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.oracles.test_optimal import random_options, random_table, specified
+from tests.support.optimal_tables import random_options, random_table, specified
 from treewise.train.grow import prepare
 from treewise.train.optimal import check_certificate as checker_module
 from treewise.train.optimal.certificate import certificate_of

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import treewise as tw
-from tests.oracles.test_sources import TABLES, countable_options
 from tests.support.partitions import cut, grow_ensemble_on_partitions, mixed_table, random_cuts
 from tests.support.random_problems import random_table
+from tests.support.source_problems import TABLES, countable_options
 from treewise._lib.rng import mix64
 from treewise.ensemble import grow_partitions, partition_samples
 from treewise.ensemble.bootstrap import ROW_STREAM, draw_counts

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import treewise as tw
-from tests.oracles.test_sources import TABLES, countable_options
 from tests.support.partitions import cut, grow_partitions, mixed_table, random_cuts
 from tests.support.random_problems import random_table
+from tests.support.source_problems import TABLES, countable_options
 from treewise.errors import DataError, ParameterError, TreewiseError
 from treewise.formats.model_file.model_file import dumps
 from treewise.sources import partitions

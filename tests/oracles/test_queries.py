@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.oracles.test_sources import countable_options
 from tests.support.random_problems import random_table
+from tests.support.source_problems import countable_options
 from treewise.data.relation import Relation
 from treewise.data.table import read
 from treewise.errors import DataError, TreewiseError

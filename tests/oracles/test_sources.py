@@ -1,12 +1,11 @@
 """A tree grown from statistics alone is the tree of the core, byte for byte: random tables with random options."""
 
-import os
-
 import numpy as np
 import pytest
 
 from tests.support.numpy_source import NumpySource
-from tests.support.random_problems import random_options, random_table
+from tests.support.random_problems import random_table
+from tests.support.source_problems import TABLES, countable_options
 from treewise.errors import DataError, ParameterError
 from treewise.formats.model_file.model_file import dumps
 from treewise.sources.memory import MemorySource
@@ -15,19 +14,6 @@ from treewise.train.grow import grow_training_set, prepare
 from treewise.train.grow_source import grow_on
 
 GROUP_FIELDS = ("rows", "weight", "counts", "target_sum", "deviations", "squares")
-TABLES = int(os.environ.get("TREEWISE_SOURCE_TABLES", "40"))
-
-
-def countable_options(rng, data, n, regression):
-    """Random options without those that need rows."""
-    options = random_options(rng, data, n, regression)
-    for name in ("splitter", "max_features", "alpha"):
-        options.pop(name, None)
-    if options.get("selection") == "test":
-        options.pop("selection")
-    if regression:
-        options["criterion"] = "squared_error"
-    return options
 
 
 class ComparedSource(MemorySource):

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.support.random_csv import random_file
 from tests.support.random_tables import limit_examples, random_tables
+from tests.support.small_memory import small_memory
 from treewise.data import batches, csv_chunks
 from treewise.data.csv_file import CsvFormat
 from treewise.data.table import read, read_bytes
@@ -38,11 +39,6 @@ def chunks_of(size: int):
         yield
     finally:
         csv_chunks.CHUNK, batches._CELLS = before
-
-
-def small_memory(n_rows: int, n_columns: int) -> int:
-    """An amount in which a tree can grow, but that does not hold the columns."""
-    return n_rows * (n_columns + 48) + 1
 
 
 def write_parts(frame: pl.DataFrame, folder: Path, n_parts: int, ending: str = "parquet") -> str:

@@ -7,7 +7,7 @@ import pytest
 
 import treewise as tw
 from tests.support.partitions import mixed_table
-from tests.unit.data.test_batches import small_memory
+from tests.support.small_memory import small_memory
 from treewise.data.table import read
 from treewise.errors import DataError
 from treewise.formats.model_file.model_file import dumps

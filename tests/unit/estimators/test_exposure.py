@@ -7,8 +7,8 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV
 
 import treewise as tw
+from tests.support.claims import LIMITS, claims
 from tests.support.ensemble_estimators import GROW_FUNCTIONS
-from tests.unit.train.test_exposure import LIMITS, claims
 from treewise import BaggingRegressor, ExtraTreesRegressor, ForestRegressor, TreeRegressor
 from treewise.errors import DataError, ParameterError
 

@@ -6,10 +6,10 @@ import pytest
 
 import treewise as tw
 from tests.support import mysql
+from tests.support.export_models import MODELS
 from tests.support.exports import _found, check
 from tests.support.handmade_trees import chain
 from tests.support.hostile_names import BATCHES, table
-from tests.unit.formats.test_exports import MODELS
 
 pytestmark = pytest.mark.skipif(not os.environ.get("TREEWISE_LONG"), reason="TREEWISE_LONG=1 runs servers")
 

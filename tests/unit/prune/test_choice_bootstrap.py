@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.unit.prune.test_penalty_path import grow_two, losses_one_by_one
+from tests.support.penalty_paths import grow_two, losses_one_by_one
 from treewise.predict.predict import find_leaves
 from treewise.prune.choice_bootstrap import BlockLosses, choose_size
 from treewise.prune.losses import LOSSES

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.unit.train.test_optimal import noisy_table
+from tests.support.noisy_table import noisy_table
 from treewise.prune.optimal_size import list_sizes
 from treewise.train.folds import make_folds
 from treewise.train.optimal.optimal import solve

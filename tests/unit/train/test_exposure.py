@@ -10,19 +10,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 import treewise as tw
 from tests.oracles.peers import rpart_is_there
+from tests.support.claims import LIMITS, claims
 from treewise.cli import main
 from treewise.errors import ColumnError, DataError, ParameterError
-
-
-def claims(seed=2, n=600):
-    rng = np.random.default_rng(seed)
-    table = {name: rng.choice(2**16, n, replace=False) / 64 for name in ("age", "power", "km")}
-    years = rng.integers(8, 200, n) / 64
-    rate = np.where(table["age"] < 300, 0.9, 0.2) * np.where(table["power"] > 700, 2.0, 1.0)
-    return {**table, "years": years, "claims": rng.poisson(rate * years)}
-
-
-LIMITS = {"max_depth": 3, "min_samples_leaf": 20}
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -11,18 +11,12 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 import treewise as tw
+from tests.support.noisy_table import noisy_table
 from treewise.train.grow import prepare
 from treewise.train.optimal.alternatives import columns_of
 from treewise.train.optimal.optimal import solve
 from treewise.train.optimal.problem import OptimalProblem, with_searchable_splits
 from treewise.train.optimal.specification import find_best_tree
-
-
-def noisy_table(n=400, columns=6, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, columns)).round(2)
-    y = (x[:, 0] * x[:, 1] + 0.5 * rng.normal(size=n) > 0).astype(int)
-    return {f"x{i}": x[:, i].tolist() for i in range(columns)} | {"y": [("no", "yes")[c] for c in y]}
 
 
 def test_a_result_is_an_ordinary_tree_with_a_record():

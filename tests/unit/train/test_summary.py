@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.oracles.test_sources import countable_options
 from tests.support.random_problems import random_table
+from tests.support.source_problems import countable_options
 from treewise.data.column_sample import join_samples, sample_column
 from treewise.data.table import read
 from treewise.errors import DataError, ParameterError

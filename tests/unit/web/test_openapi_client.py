@@ -10,13 +10,11 @@ import sys
 
 import pytest
 
-from tests.unit.web.test_service import server  # noqa: F401 - a fixture
-
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 
 
 @pytest.mark.skipif(not LONG, reason="TREEWISE_LONG=1 runs it")
-def test_a_client_made_from_the_document(server):  # noqa: F811
+def test_a_client_made_from_the_document(server):
     pytest.importorskip("schemathesis")
     _, port, _ = server
     checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"

@@ -9,21 +9,8 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from tests.support.hostile_names import NAMES
+from tests.support.lessons import grown_at_random, hostile_table, table_of_three
 from treewise.workbench.lesson.page import lesson_data
-
-
-def grown_at_random(lesson, rng, eagerness=0.8):
-    """Choose tests at random: the choices of a tree that a student might grow."""
-    choices, stack = [], [(0, 0)]
-    while stack:
-        number, depth = stack.pop()
-        situation, limit = lesson.situations[number], lesson.situations.limits.depth
-        may = situation.tests and (limit is None or depth < limit)
-        choice = rng.randrange(len(situation.tests)) if may and rng.random() < eagerness else None
-        choices.append(choice)
-        if choice is not None:
-            stack += [(branch, depth + 1) for branch in reversed(situation.tests[choice].branches)]
-    return choices
 
 
 def small_table(rng, n, with_missing):
@@ -174,12 +161,6 @@ def test_nothing_is_proven_about_sets_that_are_not_searched():
     assert "divided by" not in tw.lesson("penguins", "species", max_depth=2, budget=40).scope
 
 
-def table_of_three():
-    """A table whose target is whether three columns are 1: four leaves, but of depth three."""
-    rows = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 4
-    return dict(zip("abc", map(list, zip(*rows, strict=True)), strict=True)) | {"t": ["np"[all(row)] for row in rows]}
-
-
 def test_what_is_proven_is_proven_of_a_depth():
     lesson = tw.lesson(table_of_three(), "t", max_depth=2)
     grade = lesson.grade(lesson.trees[3].choices)
@@ -193,13 +174,6 @@ def test_weights_count(tmp_path):
     lesson = tw.lesson(table, "t", sample_weight="w")
     assert lesson.situations[0].lost == 2
     assert [tree.lost for tree in lesson.trees] == [2, 0]
-
-
-def hostile_table(names):
-    """Columns, levels and classes with these names."""
-    levels = names[: len(names) // 2 + 1]
-    table = {name: [levels[(i * (k + 2) + k) % len(levels)] for i in range(24)] for k, name in enumerate(names)}
-    return {**table, "the target": [names[i % 3] for i in range(24)]}
 
 
 def test_hostile_names_are_data():
