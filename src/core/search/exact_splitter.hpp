@@ -1,5 +1,4 @@
-// Exact split finder: scores in integers the candidates that the engine's filter has left, one scan per split kind, and
-// returns the best.
+// Exact split finder: scores in integers what the engine's filter has left, one scan per split kind; returns the best.
 //
 // A scan takes a column's buckets (runs of rows that none of these candidates separates, in order), moves them between
 // statistics objects (criteria/exact_impurity.hpp) and offers each candidate to search/best_split.hpp. It does not
