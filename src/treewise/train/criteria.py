@@ -408,7 +408,7 @@ def _absolute_error_total(stats: RowStats) -> int:
 
 # -- rules: how a gain becomes the score that candidates are compared by ----------------------------------------------
 
-RATIO_BITS, RATIO_TOLERANCE = 60, 1 << 15  # scores of rules but "gain" are integers in units of 2^-60
+RATIO_BITS, RATIO_TOLERANCE = 60, 1 << 15  # gain ratios are integers in units of 2^-60
 
 Score = tuple[int, int]  # and its tolerance
 

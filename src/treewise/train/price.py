@@ -1,8 +1,9 @@
-"""The price of a test under ``selection="priced"``: the bits it takes to name it among its column's tests.
+"""The price of a split under ``selection="priced"``: the bits that describe it among the splits of its column.
 
 Used by ``train/reference.py``. The best of many tests gains something by chance alone: two levels can be separated in
-one way, fifty in 2^49 - 1. A test therefore competes by its gain less its price (``naming_bits``), and for that its
-gain is expressed in bits of likelihood (``NodePrice``):
+one way, fifty in 2^49 - 1. A split therefore competes by its gain less its price (``naming_bits``, beyond
+``FREE_BITS``; a multiway split also pays for its predictions). For that its gain is expressed in bits of likelihood
+(``NodePrice``):
 
     entropy                 the gain itself
     gini, error             the node's whole impurity is worth the bits of its entropy, a gain its share of them

@@ -131,7 +131,7 @@ class OptimalResult(Displayable):
     def certificate(self, path: str | os.PathLike[str]) -> None:
         """Write a file by which anybody can check that no tree is better, or the bound, without treewise.
 
-        ``treewise check-certificate FILE DATA``, or ``python check_certificate.py FILE DATA.csv``: 300 lines of Python
+        ``treewise check-certificate FILE DATA``, or ``python check_certificate.py FILE DATA.csv``: 350 lines of Python
         without any library. Writing takes several times as long as the search, checking longer.
 
         >>> import os, tempfile
